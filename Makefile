@@ -1,0 +1,50 @@
+# make site: build the book · make test: build it and check everything · make serve: read it at http://localhost:8000
+PYTHON ?= python3
+PORT ?= 8000
+PY := .venv/bin/python
+export PYTHONDONTWRITEBYTECODE := 1
+# A recipe line ends with $(call fail,<step>): when it fails, the step's name is the last thing on the screen.
+fail = || { echo "make $@: the step '$(1)' failed; see above" >&2; exit 1; }
+
+.PHONY: site test serve environment node browser clean
+.DEFAULT_GOAL := site
+
+site: environment node
+	@$(PY) -m _ext.build $(call fail,build the site)
+
+# Fastest failure first: what needs no site, then the site, then what readers get.
+test: environment node
+	@echo "test: 1/5 style"
+	@$(PY) -m ruff check --quiet $(call fail,ruff)
+	@echo "test: 2/5 formulas, specs, simulators, counters, pages"
+	@$(PY) -m pytest -q -n 2 -m "not site" $(call fail,library tests)
+	@echo "test: 3/5 the site"
+	@$(PY) -m _ext.build $(call fail,build the site)
+	@$(PY) -m tests.browser $(call fail,find or install a browser)
+	@echo "test: 4/5 notebooks as published, run again and compared"
+	@$(PY) -m pytest -q -n 2 --dist loadfile -p tests.nbval_site --nbval --nbval-current-env _build/html/_sources $(call fail,published notebooks)
+	@echo "test: 5/5 the built pages"
+	@$(PY) -m pytest -q -n 2 -m site $(call fail,site tests)
+
+serve: site
+	@echo "serve: http://localhost:$(PORT)/ (Ctrl-C stops)"
+	@$(PY) -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+
+environment: .venv/.ready
+
+.venv/.ready: requirements.txt pyproject.toml
+	@echo "environment: Python packages into .venv (torch is the large one)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or newer is needed, $(PYTHON) is {sys.version.split()[0]}; try make PYTHON=python3.12")' $(call fail,check Python)
+	@test -x $(PY) || $(PYTHON) -m venv .venv $(call fail,create .venv; on Debian: apt install python3-venv)
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt $(call fail,install requirements.txt)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . $(call fail,install the package)
+	@touch $@
+
+node:
+	@$(PY) -m _ext.node $(call fail,bring KaTeX)
+
+browser: environment
+	@$(PY) -m tests.browser $(call fail,find or install a browser)
+
+clean:
+	rm -rf _build

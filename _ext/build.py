@@ -1,0 +1,74 @@
+"""Build the site: run the notebooks, typeset the pages, publish the result to ``_build/html`` only when all went well.
+
+``python -m _ext.build [folder]``. Work happens in ``_build/work``; a failed build leaves the last good site in place and
+throws its work away, since Sphinx would not repeat the warnings of pages it need not read again.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from _ext import execute, keys, node
+
+
+def step(text):
+    print(f"site: {text}", flush=True)
+
+
+def build(root):
+    """Build the book in ``root``; returns 0, or 1 after naming the step that failed."""
+    out, work = root / "_build" / "html", root / "_build" / "work"
+    stamp = root / "_build" / "site.key"
+    key = keys.site(root)
+    if out.exists() and stamp.exists() and stamp.read_text() == key:
+        step("nothing changed since the last build")
+        return 0
+
+    step("1/3 running the notebooks")
+    failed = execute.execute(root)
+    for path, error in failed.items():
+        print(f"\n{path.relative_to(root)} raised:\n{_plain(error)}", file=sys.stderr)
+    if failed:
+        return stop("running the notebooks", ", ".join(str(p.relative_to(root)) for p in failed))
+
+    step("2/3 building the pages (every warning is an error)")
+    book = Path(sys.executable).with_name("jupyter-book")
+    command = [str(book), "build", str(root), "--path-output", str(work)]
+    command += ["-n", "-W", "--keep-going", "-q"]
+    done = subprocess.run(command, cwd=root, env=os.environ | {"PYTHONPATH": str(node.ROOT)}, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        print(done.stdout)
+        shutil.rmtree(work, ignore_errors=True)
+        return stop("building the pages", "see the warnings above")
+
+    step("3/3 publishing")
+    fresh = out.with_name("html.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    shutil.copytree(work / "_build" / "html", fresh, ignore=shutil.ignore_patterns(".buildinfo", "objects.inv.tmp"))
+    shutil.rmtree(out, ignore_errors=True)
+    fresh.rename(out)
+    stamp.write_text(key)
+    return 0
+
+
+def stop(name, why):
+    """Say which step failed, and what is left."""
+    print(f"\nsite: failed while {name}: {why}. Nothing was published; an earlier site in _build/html is unchanged.", file=sys.stderr)
+    return 1
+
+
+def _plain(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    begin = time.monotonic()
+    code = build(folder)
+    if not code:
+        step(f"done in {time.monotonic() - begin:.0f} s: {folder / '_build' / 'html' / 'index.html'}")
+    sys.exit(code)

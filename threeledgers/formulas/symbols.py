@@ -1,0 +1,116 @@
+"""The notation of the book: one letter, one meaning, one code name, one unit.
+
+Formulas take their parameters from here by code name, so a page, a docstring and a widget cannot disagree about what a
+letter means. Units are strings of base units: ``FLOP``, ``B``, ``bit``, ``s``, ``day``, ``Hz``, ``W``, ``1`` (a plain count: elements,
+tokens, ranks, sectors), joined by ``/``.
+"""
+
+from dataclasses import dataclass
+
+import sympy
+
+
+@dataclass(frozen=True)
+class Notation:
+    """One row of the notation: code ``name``, ``latex`` letter, ``meaning``, ``unit``; ``over`` is a vector's index range."""
+
+    name: str
+    latex: str
+    meaning: str
+    unit: str
+    over: str = ""
+
+
+class Constant(sympy.Symbol):
+    """A number that keeps its unit: prints as the number, so that 2 FLOP per FMA is not mistaken for a bare 2."""
+
+    def __new__(cls, name, value, unit, meaning):
+        self = super().__new__(cls, name, positive=True, integer=True)
+        self.value, self.unit, self.meaning = sympy.Integer(value), unit, meaning
+        return self
+
+    def _latex(self, printer):
+        return printer.doprint(self.value)
+
+
+FMA = Constant("FMA", 2, "FLOP", "a fused multiply-add is one multiplication and one addition")
+BYTE = Constant("BYTE", 8, "bit/B", "bits in a byte")
+LANES = Constant("LANES", 32, "1", "lanes (threads) of a warp; CUDA C++ Best Practices Guide")
+SECTOR = Constant("SECTOR", 32, "B", "smallest piece a GPU's memory delivers; CUDA C++ Best Practices Guide")
+BANKS = Constant("BANKS", 32, "1", "shared-memory banks, each 4 bytes wide; CUDA C++ Best Practices Guide")
+
+_ROWS = [
+    # model and training
+    ("batch", "B", "sequences per step and replica", "1"),
+    ("seq", "S", "sequence length, in tokens", "1"),
+    ("hidden", "h", "model width", "1"),
+    ("layers", "L", "decoder blocks", "1"),
+    ("heads", "a", "query heads", "1"),
+    ("head_dim", "d", "width of a head; h/a only where the model's configuration says so", "1"),
+    ("kv_heads", r"n_{\mathrm{kv}}", "key/value heads; a group of a/n_kv query heads shares one", "1"),
+    ("ffn", "f", "MLP width", "1"),
+    ("vocab", "V", "vocabulary size", "1"),
+    ("params", "P", "all parameters", "1"),
+    ("matmul_params", r"P_{\mathrm{mm}}", "parameters in matrix multiplications (no input embedding, no norms)", "1"),
+    ("active_params", r"P_{\mathrm{act}}", "parameters that one token meets (mixture of experts)", "1"),
+    ("tokens", "D", "training tokens", "1"),
+    ("microbatches", "u", "micro-batches per step", "1"),
+    ("gemm_m", "m", "rows of the first matrix of a product (m×k)(k×n)", "1"),
+    ("gemm_n", "n", "columns of the second matrix", "1"),
+    ("gemm_k", "k", "the shared dimension", "1"),
+    # a tensor in memory
+    ("elem_bytes", "e", "bytes per element (bf16 and fp16: 2)", "B"),
+    ("numel", r"\mathrm{numel}", "number of elements of a tensor", "1"),
+    ("base", r"\mathrm{base}", "address of the first byte of a storage", "B"),
+    ("offset", r"\mathrm{off}", "offset of a tensor's first element in its storage, in elements", "1"),
+    ("size", "n_i", "size of dimension i, in elements", "1"),
+    ("stride", "s_i", "stride of dimension i, in elements; alone, written s", "1"),
+    ("inner_size", "n_{i+1}", "size of the next dimension inwards", "1"),
+    ("inner_stride", "s_{i+1}", "stride of the next dimension inwards", "1"),
+    ("inner_sizes", "n_j", "sizes of all dimensions inside dimension i", "1", "j>i"),
+    ("index", "i_k", "position along each dimension", "1", "k"),
+    ("strides", "s_k", "stride of each dimension, in elements", "1", "k"),
+    ("lane_stride", "s", "distance between the elements of neighbouring lanes, in elements", "1"),
+    ("sectors", r"n_{\mathrm{sec}}", "distinct sectors that one warp access touches", "1"),
+    # a machine
+    ("peak", r"\pi", "peak rate of the named dtype, dense", "FLOP/s"),
+    ("bandwidth", r"\beta", "a bandwidth, never its inverse: memory, link or PCIe, per direction", "B/s"),
+    ("latency", r"\alpha", "fixed cost of one message", "s"),
+    ("flops", "F", "arithmetic of an operation", "FLOP"),
+    ("traffic", "Q", "bytes that cross the device memory's bus", "B"),
+    ("intensity", "I", "arithmetic intensity F/Q; at the ridge, π/β", "FLOP/B"),
+    ("onchip", "Z", "on-chip (shared) memory per SM", "B"),
+    ("capacity", "c", "usable device memory", "B"),
+    ("sms", r"n_{\mathrm{sm}}", "streaming multiprocessors (SMs)", "1"),
+    ("clock", r"\nu", "clock rate", "Hz"),
+    ("memory_clock", r"\nu_{\mathrm{mem}}", "memory clock rate", "Hz"),
+    ("bus_bits", r"w_{\mathrm{bus}}", "width of the memory bus", "bit"),
+    ("tensor_cores", r"n_{\mathrm{tc}}", "tensor cores of the device", "1"),
+    ("fma_per_clock", r"x_{\mathrm{fma}}", "multiply-adds that one tensor core finishes per clock", "1"),
+    ("fp32_lanes", r"n_{\mathrm{lane}}", "fp32 lanes per SM", "1"),
+    ("devices", r"n_{\mathrm{dev}}", "devices that share the work", "1"),
+    # many ranks
+    ("ranks", "N", "number of ranks; never anything else", "1"),
+    ("message", "M", "bytes of the full, unsharded buffer", "B"),
+    ("overlap", "o", "share of communication hidden behind compute", "1"),
+    ("straggler", r"\sigma", "slowest rank's time over the mean", "1"),
+    # a step, and a run
+    ("launches", "J", "kernel launches per step", "1"),
+    ("launch_time", r"t_{\mathrm{launch}}", "time to launch one kernel", "s"),
+    ("workers", "w", "loader processes", "1"),
+    ("item_time", r"t_{\mathrm{item}}", "host time per sample", "s"),
+    ("mfu", r"\eta", "model FLOP/s over peak", "1"),
+    ("hfu", r"\eta_h", "hardware FLOP/s, recomputation included, over peak", "1"),
+    ("availability", "A", "share of wall time whose progress survives (ETTR)", "1"),
+    ("goodput", "G", "useful share: a page says of what", "1"),
+    ("mtbf", r"\mu", "mean time between failures", "s"),
+    ("rate", r"\lambda", "failures per node and day", "1/day"),
+    ("interval", r"\tau", "time between checkpoints", "s"),
+    ("write_cost", r"\delta", "time to write one checkpoint", "s"),
+    ("restart", r"\rho", "time to restart after a failure", "s"),
+    ("share", r"\varphi", "share of the time that a change touches", "1"),
+    ("speedup", "x", "how much faster that share becomes", "1"),
+]
+
+NOTATION: dict[str, Notation] = {row[0]: Notation(*row) for row in _ROWS}
+CONSTANTS = (FMA, BYTE, LANES, SECTOR, BANKS)

@@ -1,0 +1,1 @@
+"""What hardware and libraries would do, as exact integers: small pure functions, no torch, no formulas."""
