@@ -22,7 +22,7 @@ test: environment node
 	@$(PY) -m _ext.build $(call fail,build the site)
 	@$(PY) -m tests.browser $(call fail,find or install a browser)
 	@echo "test: 4/5 notebooks as published, run again and compared"
-	@$(PY) -m pytest -q -n 2 --dist loadfile -p tests.nbval_site --nbval --nbval-current-env _build/html/_sources $(call fail,published notebooks)
+	@$(PY) -m pytest -q -n 2 --dist loadfile -p tests.nbval_site --nbval --nbval-current-env _build/html/notebooks $(call fail,published notebooks)
 	@echo "test: 5/5 the built pages"
 	@$(PY) -m pytest -q -n 2 -m site $(call fail,site tests)
 

@@ -12,7 +12,8 @@ import sphinx_book_theme
 
 TEMPLATES = Path(__file__).parent / "templates"
 WRITTEN_FOR = {  # sha256 of the theme files that our templates stand in for
-    Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static/webpack-macros.html": "b1f893e4416c7cc7",
+    Path(pydata_sphinx_theme.__file__).parent
+    / "theme/pydata_sphinx_theme/static/webpack-macros.html": "b1f893e4416c7cc7",
     Path(sphinx_book_theme.__file__).parent / "theme/sphinx_book_theme/layout.html": "2cd2fbbe2caedf3a",
 }
 
@@ -25,7 +26,9 @@ def config_inited(app, config):
     for path, expected in WRITTEN_FOR.items():
         found = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
         if found != expected:
-            raise ThemeChanged(f"{path.name} of the theme is {found}, {TEMPLATES.name}/ was written for {expected}: compare and update")
+            raise ThemeChanged(
+                f"{path.name} of the theme is {found}, {TEMPLATES.name}/ was written for {expected}: compare and update"
+            )
     config.templates_path.insert(0, str(TEMPLATES))
     config.nb_ipywidgets_js = {}  # html-manager and require.js would come from a CDN
 

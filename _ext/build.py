@@ -29,7 +29,10 @@ def build(root):
         return 0
 
     step("1/3 running the notebooks")
-    failed = execute.execute(root)
+    try:
+        failed = execute.execute(root)
+    except FileNotFoundError as error:
+        return stop("reading the table of contents", str(error))
     for path, error in failed.items():
         print(f"\n{path.relative_to(root)} raised:\n{_plain(error)}", file=sys.stderr)
     if failed:
@@ -39,7 +42,9 @@ def build(root):
     book = Path(sys.executable).with_name("jupyter-book")
     command = [str(book), "build", str(root), "--path-output", str(work)]
     command += ["-n", "-W", "--keep-going", "-q"]
-    done = subprocess.run(command, cwd=root, env=os.environ | {"PYTHONPATH": str(node.ROOT)}, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        command, cwd=root, env=os.environ | {"PYTHONPATH": str(node.ROOT)}, stdout=subprocess.PIPE, text=True
+    )
     if done.returncode:
         print(done.stdout)
         shutil.rmtree(work, ignore_errors=True)
@@ -57,7 +62,10 @@ def build(root):
 
 def stop(name, why):
     """Say which step failed, and what is left."""
-    print(f"\nsite: failed while {name}: {why}. Nothing was published; an earlier site in _build/html is unchanged.", file=sys.stderr)
+    print(
+        f"\nsite: failed while {name}: {why}. Nothing was published; an earlier site in _build/html is unchanged.",
+        file=sys.stderr,
+    )
     return 1
 
 

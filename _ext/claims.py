@@ -26,7 +26,9 @@ class Claim(SphinxRole):
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
         here = self.env.docname
         uri = self.env.app.builder.get_relative_uri(here, PAGE) + f"#claim-{self.text.lower()}"
-        link = nodes.reference("", "", nodes.Text(f"{self.text}: {row['verdict']}"), refuri=uri, internal=True, classes=["tl-claim"])
+        link = nodes.reference(
+            "", "", nodes.Text(f"{self.text}: {row['verdict']}"), refuri=uri, internal=True, classes=["tl-claim"]
+        )
         seen = self.env.temp_data.setdefault("tl_claims", set())
         if self.text not in seen:  # the first mention is where the list of claims points to
             seen.add(self.text)
@@ -68,14 +70,23 @@ class ClaimsTable(SphinxDirective):
         table += group
         for width in (10, 40, 35, 15):
             group += nodes.colspec("", colwidth=width)
-        head = nodes.thead("", nodes.row("", *(self._cell(t) for t in ("Id, verdict", "Claim", "Right value, or a note", "Where"))))
+        head = nodes.thead(
+            "", nodes.row("", *(self._cell(t) for t in ("Id, verdict", "Claim", "Right value, or a note", "Where")))
+        )
         group += head
         body = nodes.tbody()
         group += body
         for row in rows:
             first = self._cell(f"{row['id']}", row["verdict"])
             note = self._cell(row["note"] or "–", *([f"Source: {row['source']}"] if row["source"] else []))
-            body += nodes.row("", first, self._cell(row["claim"]), note, self._where(places.get(row["id"], [])), ids=[f"claim-{row['id'].lower()}"])
+            body += nodes.row(
+                "",
+                first,
+                self._cell(row["claim"]),
+                note,
+                self._where(places.get(row["id"], [])),
+                ids=[f"claim-{row['id'].lower()}"],
+            )
         return table
 
     def _cell(self, *paragraphs):

@@ -29,7 +29,9 @@ def notebooks(root):
 
 def execute(root, workers=None, timeout=300):
     """Fill the cache; returns the pages that raised, as {path: the cell's error}. Caches of other environments go."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # with several kernels at once more threads only get in each other's way
+    os.environ.setdefault(
+        "OMP_NUM_THREADS", "1"
+    )  # with several kernels at once more threads only get in each other's way
     here = cache_path(root)
     for other in here.parent.glob("*"):
         if other != here:

@@ -45,7 +45,9 @@ class Typesetter:
             return kept.read_text(encoding="utf8")
         if self.process is None:
             command = [nodejs.find(), "-e", PROGRAM, str(self.package.resolve())]
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf8")
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf8"
+            )
         self.process.stdin.write(json.dumps({"tex": tex, "displayMode": display}) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -73,12 +75,16 @@ def _render(translator, tex, display, node):
 
 
 def visit_inline(self, node):
-    self.body.append(self.starttag(node, "span", "", CLASS="math") + _render(self, node.astext(), False, node) + "</span>")
+    self.body.append(
+        self.starttag(node, "span", "", CLASS="math") + _render(self, node.astext(), False, node) + "</span>"
+    )
     raise nodes.SkipNode
 
 
 def visit_block(self, node):
-    self.body.append(self.starttag(node, "div", CLASS="math", tabindex="0"))  # scrolls sideways on a phone: reachable by key
+    self.body.append(
+        self.starttag(node, "div", CLASS="math", tabindex="0")
+    )  # scrolls sideways on a phone: reachable by key
     if node["number"]:
         self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
         self.add_permalink_ref(node, _("Link to this equation"))

@@ -11,7 +11,16 @@ from functools import cache
 from pathlib import Path
 
 ENVIRONMENT = ("threeledgers/**/*", "labs/records/*", "requirements.txt")
-SITE = ("lectures/**/*", "labs/**/*", "assets/**/*", "_ext/**/*", "_config.yml", "_toc.yml", "package-lock.json", "pyproject.toml")
+SITE = (
+    "lectures/**/*",
+    "labs/**/*",
+    "assets/**/*",
+    "_ext/**/*",
+    "_config.yml",
+    "_toc.yml",
+    "package-lock.json",
+    "pyproject.toml",
+)
 
 
 def digest(root, patterns, seed=""):
@@ -27,7 +36,9 @@ def digest(root, patterns, seed=""):
 @cache
 def installed():
     """Interpreter and distributions as one text."""
-    return "\n".join([sys.version, *sorted({f"{d.name}=={d.version}" for d in importlib.metadata.distributions() if d.name})])
+    return "\n".join(
+        [sys.version, *sorted({f"{d.name}=={d.version}" for d in importlib.metadata.distributions() if d.name})]
+    )
 
 
 def environment(root):

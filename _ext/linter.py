@@ -18,7 +18,10 @@ log = logging.getLogger(__name__)
 
 _NUMBER = r"(?<![\w.])\d[\d.,\u00a0\u202f_]*(?:e[+-]?\d+|\s*[×x]\s*10\S*)?(?:\s*(?:to|[–-])\s*\d[\d.,]*)?"
 _BYTES = r"(?:[kKMGTPE]i?)?B(?![\w-])(?:/s)?"
-_SPACED = rf"(?:(?:[kMGTPE])?FLOPs?(?:/s)?|(?:[kKMGTPE]i?)(?:B|bit)(?:/s)?|B/s|bytes?|TOPS|PF|[kM]?W|[kMGT]?Hz|[mnµμu]?s|seconds?|minutes?|hours?)(?![\w-])"
+_SPACED = (
+    r"(?:[kMGTPE]?FLOPs?(?:/s)?|[kKMGTPE]i?(?:B|bit)(?:/s)?|B/s|bytes?|TOPS|PF"
+    r"|[kM]?W|[kMGT]?Hz|[mnµμu]?s|seconds?|minutes?|hours?)(?![\w-])"
+)
 TYPED = re.compile(rf"{_NUMBER}(?:[ \u00a0\u202f-]?{_SPACED}|[ \u00a0\u202f-]{_BYTES})")
 PERCENT = re.compile(rf"{_NUMBER}[ \u00a0\u202f]?(?:%|per ?cent)")
 UTILISED = re.compile(r"\b(?:peak|MFU|HFU|utili[sz]ation)\b", re.I)
@@ -33,7 +36,8 @@ class Finding:
     text: str
 
     def __str__(self):
-        return f"typed number {self.text!r}: use {{quantity}} (a spec or a formula), {{literal}} (a worked example) or a {{cite}} in its sentence"
+        ways = "{quantity} (a spec or a formula), {literal} (a worked example) or a {cite} in its sentence"
+        return f"typed number {self.text!r}: use {ways}"
 
 
 def _parser():
@@ -79,7 +83,19 @@ def _prose(token, line):
             name = child.meta["name"]
             if name.startswith("cite"):
                 text += CITE
-            elif name in ("quantity", "literal", "given", "code", "ref", "numref", "doc", "download", "claim", "eq", "term"):
+            elif name in (
+                "quantity",
+                "literal",
+                "given",
+                "code",
+                "ref",
+                "numref",
+                "doc",
+                "download",
+                "claim",
+                "eq",
+                "term",
+            ):
                 text += HIDDEN
             elif name == "math":
                 text += _untex(child.content)
@@ -113,7 +129,9 @@ def _sentences(text, line):
 def _untex(tex):
     """A formula as a reader sees it: units in \\mathrm or \\text beside numbers count as typed numbers."""
     parts = re.split(r"\\(?:mathrm|text|textrm|operatorname|unit)\s*\{([^{}]*)\}", tex)
-    parts[::2] = [re.sub(r"(?<![A-Za-z\\])[sBWJ](?![A-Za-z])", "·", part) for part in parts[::2]]  # letters of the notation
+    parts[::2] = [
+        re.sub(r"(?<![A-Za-z\\])[sBWJ](?![A-Za-z])", "·", part) for part in parts[::2]
+    ]  # letters of the notation
     tex = "".join(parts)
     tex = tex.replace(r"\%", "%").replace("{,}", ",")
     return re.sub(r"\\[,;:! ]|~|\\quad", " ", tex)

@@ -49,7 +49,9 @@ def find_or_install():
         print(f"node: {why}; installing {WHEEL}", flush=True)
         done = subprocess.run([sys.executable, "-m", "pip", "install", "-q", WHEEL])
         if done.returncode:
-            raise NoNode(f"{why}; and {WHEEL} could not be installed. Install node {OLDEST}+ or allow pip to reach PyPI.") from None
+            raise NoNode(
+                f"{why}; and {WHEEL} could not be installed. Install node {OLDEST}+ or allow pip to reach PyPI."
+            ) from None
         return find()
 
 

@@ -17,7 +17,13 @@ from threeledgers.formula import REGISTRY
 PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
 PREFIXES |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
 PREFIXES |= {"m": Fraction(1, 10**3), "µ": Fraction(1, 10**6), "n": Fraction(1, 10**9)}
-OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: lambda a, b: Fraction(a) / Fraction(b), ast.Pow: operator.pow}
+OPERATORS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: lambda a, b: Fraction(a) / Fraction(b),
+    ast.Pow: operator.pow,
+}
 assert formulas.__all__  # importing the package fills the registry
 
 
@@ -35,7 +41,9 @@ def evaluate(text):
         return _field(tree)
     if isinstance(tree, ast.Call):
         return _call(tree)
-    raise QuantityError(f"{text!r}: one spec field or one formula call is needed; a number of an example is a {{literal}}")
+    raise QuantityError(
+        f"{text!r}: one spec field or one formula call is needed; a number of an example is a {{literal}}"
+    )
 
 
 def _field(tree):
@@ -72,7 +80,10 @@ def _value(tree):
     if isinstance(tree, (ast.List, ast.Tuple)):
         return [_value(item) for item in tree.elts]
     if isinstance(tree, ast.BinOp) and type(tree.op) in OPERATORS:
-        return OPERATORS[type(tree.op)](_value(tree.left), _value(tree.right))
+        try:
+            return OPERATORS[type(tree.op)](_value(tree.left), _value(tree.right))
+        except ZeroDivisionError:
+            raise QuantityError(f"division by zero in {ast.unparse(tree)!r}") from None
     if isinstance(tree, ast.Attribute):
         return _field(tree)[0]
     if isinstance(tree, ast.Call):
@@ -91,7 +102,9 @@ def scale(base, wanted):
         prefix = heads[1][: len(heads[1]) - len(heads[0])]
         if prefix in PREFIXES:
             return PREFIXES[prefix]
-    raise QuantityError(f"unit {wanted!r} is not a multiple of {base!r}; prefixes are {', '.join(filter(None, PREFIXES))}")
+    raise QuantityError(
+        f"unit {wanted!r} is not a multiple of {base!r}; prefixes are {', '.join(filter(None, PREFIXES))}"
+    )
 
 
 def typeset(value, unit, wanted="", spec=""):
@@ -99,7 +112,9 @@ def typeset(value, unit, wanted="", spec=""):
     if isinstance(value, bool):
         return "yes" if value else "no"
     wanted = wanted or unit
-    number = Fraction(value) / scale(unit, wanted) if not isinstance(value, float) else value / float(scale(unit, wanted))
+    number = (
+        Fraction(value) / scale(unit, wanted) if not isinstance(value, float) else value / float(scale(unit, wanted))
+    )
     try:
         if spec:
             text = format(float(number), f",{spec}" if "," not in spec and spec[-1] in "fd" else spec)

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 COLOURS = {"flops": "#d55e00", "memory": "#0072b2", "communication": "#009e73", "muted": "#808080"}
 HATCHES = {"flops": "///", "memory": "", "communication": "...", "muted": "xxx"}
 
+XLINK = "http://www.w3.org/1999/xlink"
 INK = "#010203"  # drawn in this colour, shown in the page's text colour
 STYLE = {
     "svg.fonttype": "none",
@@ -67,10 +68,11 @@ def _svg(figure, alt):
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.S)
-    width, height = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', svg).groups()
-    head = f'<svg role="img" aria-label="{html.escape(alt)}" class="tl-svg" style="max-width: {float(width) / 0.72:.0f}px; stroke-linejoin: round"'
-    svg = re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', rf'{head} viewBox="\1" xmlns:xlink="http://www.w3.org/1999/xlink">', svg, count=1)
-    svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>\s*", "", svg, flags=re.S)  # a rule for "*" would reach the whole page
+    svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>\s*", "", svg, flags=re.S)  # its "*" would reach the whole page
+    width, box = re.search(r'<svg [^>]*?width="([\d.]+)pt"[^>]*?viewBox="([^"]*)"', svg).groups()
+    head = f'<svg role="img" aria-label="{html.escape(alt)}" class="tl-svg" viewBox="{box}"'
+    head += f' style="max-width: {float(width) / 0.72:.0f}px; stroke-linejoin: round" xmlns:xlink="{XLINK}">'
+    svg = re.sub(r"<svg [^>]*>", lambda _: head, svg, count=1)
     prefix = "f" + hashlib.sha256(alt.encode()).hexdigest()[:8]  # ids of several figures must not collide on one page
     svg = re.sub(r'(id="|url\(#|href="#)', lambda m: f"{m[1]}{prefix}-", svg)
     svg = svg.replace(INK, "currentColor")
@@ -93,4 +95,6 @@ def cells(axes, values, y=0, colours=None, texts=None, height=0.8):
         face = COLOURS[name] if name else "none"
         axes.add_patch(Rectangle((x, y), 1, height, facecolor=face, alpha=0.35 if name else 1, edgecolor="none"))
         axes.add_patch(Rectangle((x, y), 1, height, facecolor="none", edgecolor=INK, linewidth=0.8))
-        axes.text(x + 0.5, y + height / 2, str(texts[x] if texts else value), ha="center", va="center", color=INK, fontsize=10)
+        axes.text(
+            x + 0.5, y + height / 2, str(texts[x] if texts else value), ha="center", va="center", color=INK, fontsize=10
+        )

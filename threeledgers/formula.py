@@ -94,7 +94,10 @@ class Formula:
         self.expression = sympy.sympify(function(**self.symbols)).subs(self._values)  # as it is computed
         head = symbol or r"\mathtt{" + self.name.replace("_", r"\_") + "}"
         letters = {s: NOTATION[n].latex for n, s in self.symbols.items()}
-        printer = Latex({"order": "none", "mul_symbol": r" \, ", "symbol_names": letters}, {s: NOTATION[n].over for n, s in self.symbols.items()})
+        printer = Latex(
+            {"order": "none", "mul_symbol": r" \, ", "symbol_names": letters},
+            {s: NOTATION[n].over for n, s in self.symbols.items()},
+        )
         self.right_hand_side = printer.doprint(self.display)
         if isinstance(self.display, sympy.core.relational.Relational):
             head += r"\colon"

@@ -40,7 +40,9 @@ def witness(predicted, counted, what="", *, unit="", claim=None):
     """
     view = _Witness(_plain(predicted), _plain(counted), what, unit, claim)
     if not _equal(view.predicted, view.counted):
-        raise WitnessError(f"{what or 'witness'}: predicted {predicted!r}, counted {counted!r}{' ' + unit if unit else ''}")
+        raise WitnessError(
+            f"{what or 'witness'}: predicted {predicted!r}, counted {counted!r}{' ' + unit if unit else ''}"
+        )
     _show(view)
 
 
@@ -73,10 +75,15 @@ class _Witness:
 
     def _repr_html_(self):
         unit = f" {self.unit}" if self.unit else ""
-        cells = (("predicted", f"{_text(self.predicted)}{unit}"), ("counted", f"{_text(self.counted)}{unit}"), ("difference", self.difference))
+        cells = (
+            ("predicted", f"{_text(self.predicted)}{unit}"),
+            ("counted", f"{_text(self.counted)}{unit}"),
+            ("difference", self.difference),
+        )
         body = "".join(f"<span><b>{k}</b> {html.escape(v)}</span>" for k, v in cells)
         if self.claim:
-            body += f'<span><a href="claims.html#claim-{self.claim.lower()}">{self.claim}</a> {html.escape(self.row["verdict"])}</span>'
+            link = f'<a href="claims.html#claim-{self.claim.lower()}">{self.claim}</a>'
+            body += f"<span>{link} {html.escape(self.row['verdict'])}</span>"
         anchor = f' id="{self.anchor}"' if self.anchor else ""
         what = f"<span>{html.escape(self.what)}</span>" if self.what else ""
         return f'<div class="tl-witness"{anchor}>{what}{body}</div>'

@@ -1,8 +1,8 @@
 """The notation of the book: one letter, one meaning, one code name, one unit.
 
 Formulas take their parameters from here by code name, so a page, a docstring and a widget cannot disagree about what a
-letter means. Units are strings of base units: ``FLOP``, ``B``, ``bit``, ``s``, ``day``, ``Hz``, ``W``, ``1`` (a plain count: elements,
-tokens, ranks, sectors), joined by ``/``.
+letter means. Units are strings of base units: ``FLOP``, ``B``, ``bit``, ``s``, ``day``, ``Hz``, ``W``, ``1`` (a plain
+count: elements, tokens, ranks, sectors), joined by ``/``.
 """
 
 from dataclasses import dataclass

@@ -28,7 +28,9 @@ def notation_table():
 
 def constants_table():
     """The numbers that formulas may hold, each with its unit and meaning."""
-    return Table(["constant", "value", "unit", "meaning"], [[f"`{c.name}`", str(c.value), c.unit, c.meaning] for c in CONSTANTS])
+    return Table(
+        ["constant", "value", "unit", "meaning"], [[f"`{c.name}`", str(c.value), c.unit, c.meaning] for c in CONSTANTS]
+    )
 
 
 def formula_table():

@@ -31,9 +31,7 @@ FIELDS = {
         "pcie_bandwidth": "B/s",
         "tdp_watts": "W",
     },
-    "model": {
-        name: "1" for name in ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab", "params")
-    },
+    "model": {name: "1" for name in ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab", "params")},
 }
 TEXTS = {"gpu": ("name", "architecture", "capability", "announced"), "model": ("name", "family", "announced")}
 ENTRY = {"value", "unit", "source", "trap", "verified"}
@@ -151,5 +149,7 @@ def read(path, kind):
         if entry["unit"] != unit:
             fail(f"{field} is in {unit}, not {entry['unit']!r}")
         if entry["source"] not in sources:
-            fail(f"{field}: source {entry['source']!r} is not under [sources]; there are {', '.join(sources) or 'none'}")
+            fail(
+                f"{field}: source {entry['source']!r} is not under [sources]; there are {', '.join(sources) or 'none'}"
+            )
     return Spec(kind, path.stem, {k: data[k] for k in TEXTS[kind]}, sources, numbers)
