@@ -1,4 +1,4 @@
-"""``{claim}`C05-03` `` links a sentence to the list of claims; ``{claims-table}`` prints that list with links back.
+"""``{claim}`C05-03` `` links a sentence to the list of claims; ``{claims-list}`` prints that list with links back.
 
 A claim counts as treated on a page where a cell calls ``witness(…, claim="C05-03")`` (proven or corrected by a count) or a
 sentence carries the role (corrected or marked in words).
@@ -36,7 +36,7 @@ class Claim(SphinxRole):
         return [link], []
 
 
-class ClaimsTable(SphinxDirective):
+class ClaimsList(SphinxDirective):
     def run(self):
         places = self._places()
         self.env.note_dependency(str(CLAIMS))
@@ -44,7 +44,7 @@ class ClaimsTable(SphinxDirective):
         for lecture in dict.fromkeys(row["lecture"] for row in claims().values()):
             rows = [row for row in claims().values() if row["lecture"] == lecture]
             section = nodes.section("", nodes.title("", lecture), ids=[f"claims-{lecture.replace('_', '-')}"], names=[])
-            section += self._table(rows, places)
+            section += [self._entry(row, places.get(row["id"], [])) for row in rows]
             result.append(section)
         return result
 
@@ -64,46 +64,26 @@ class ClaimsTable(SphinxDirective):
                 found.setdefault(id, []).append((docname, anchor, how))
         return found
 
-    def _table(self, rows, places):
-        table = nodes.table("", classes=["tl-claims"])
-        group = nodes.tgroup("", cols=4)
-        table += group
-        for width in (10, 40, 35, 15):
-            group += nodes.colspec("", colwidth=width)
-        head = nodes.thead(
-            "", nodes.row("", *(self._cell(t) for t in ("Id, verdict", "Claim", "Right value, or a note", "Where")))
-        )
-        group += head
-        body = nodes.tbody()
-        group += body
-        for row in rows:
-            first = self._cell(f"{row['id']}", row["verdict"])
-            note = self._cell(row["note"] or "–", *([f"Source: {row['source']}"] if row["source"] else []))
-            body += nodes.row(
-                "",
-                first,
-                self._cell(row["claim"]),
-                note,
-                self._where(places.get(row["id"], [])),
-                ids=[f"claim-{row['id'].lower()}"],
-            )
-        return table
-
-    def _cell(self, *paragraphs):
-        return nodes.entry("", *(nodes.paragraph("", text) for text in paragraphs))
-
-    def _where(self, places):
-        if not places:
-            return self._cell("not yet")
-        entry = nodes.entry()
+    def _entry(self, row, places):
+        entry = nodes.container("", classes=["tl-claim-entry"], ids=[f"claim-{row['id'].lower()}"])
+        head = nodes.paragraph("", "", nodes.strong("", row["id"]), nodes.Text(" "))
+        head += nodes.inline("", row["verdict"], classes=["tl-verdict", f"tl-{row['verdict'].replace(' ', '-')}"])
+        head += nodes.Text(" “" + row["claim"] + "”")
+        entry += head
+        if row["note"]:
+            entry += nodes.paragraph("", row["note"])
+        last = nodes.paragraph("", f"Source: {row['source']}. " if row["source"] else "", classes=["tl-small"])
         for docname, anchor, how in places:
             uri = self.env.app.builder.get_relative_uri(self.env.docname, docname)
             name = f"{how} in {docname.rpartition('/')[2]}"
-            entry += nodes.paragraph("", "", nodes.reference("", name, refuri=f"{uri}#{anchor}", internal=True))
+            last += [nodes.reference("", name, refuri=f"{uri}#{anchor}", internal=True), nodes.Text(" ")]
+        if not places:
+            last += nodes.Text("Not yet in a lecture.")
+        entry += last
         return entry
 
 
 def setup(app):
     app.add_role("claim", Claim())
-    app.add_directive("claims-table", ClaimsTable)
+    app.add_directive("claims-list", ClaimsList)
     return {"version": "1", "parallel_read_safe": True}
