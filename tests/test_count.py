@@ -22,6 +22,13 @@ def test_copies_and_views():
     assert copies(lambda: x + 1).calls == 0
 
 
+def test_the_largest_copies_are_named_with_their_strides():
+    x = torch.zeros(4, 6)
+    counter = copies(lambda: (x.t().contiguous(), x.t().contiguous(), torch.zeros(3).clone()))
+    assert counter.largest(1) == [(("aten::clone", (6, 4), (1, 6)), 4 * 24 * 4)]
+    assert len(counter.largest(9)) == 2
+
+
 def test_a_cast_reads_one_size_and_writes_another():
     counter = copies(lambda: torch.zeros(10).to(torch.float16))
     assert (counter.read, counter.written) == (40, 20)

@@ -69,7 +69,9 @@ class Visit:
 
     def weight(self):
         """Bytes of everything the page loaded, each file gzipped once."""
-        return sum(len(gzip.compress(r.body(), 6)) for r in self.responses if r.url.startswith("http") and r.status == 200)
+        return sum(
+            len(gzip.compress(r.body(), 6)) for r in self.responses if r.url.startswith("http") and r.status == 200
+        )
 
     def clean(self):
         return (self.foreign, self.errors, self.failed) == ([], [], [])

@@ -61,7 +61,7 @@ class _Witness:
     @property
     def difference(self):
         if any(isinstance(v, (bool, str, tuple, type(None))) for v in (self.predicted, self.counted)):
-            return "none"
+            return "0"
         return _text(self.predicted - self.counted)
 
     def __repr__(self):

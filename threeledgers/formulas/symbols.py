@@ -70,11 +70,21 @@ _ROWS = [
     ("inner_sizes", "n_j", "sizes of all dimensions inside dimension i", "1", "j>i"),
     ("index", "i_k", "position along each dimension", "1", "k"),
     ("strides", "s_k", "stride of each dimension, in elements", "1", "k"),
-    ("lane_stride", "s", "distance between the elements of neighbouring lanes, in elements", "1"),
+    (
+        "lane_stride",
+        "s",
+        "distance between what neighbouring lanes read, in elements (in shared memory: words of 4 bytes)",
+        "1",
+    ),
     ("sectors", r"n_{\mathrm{sec}}", "distinct sectors that one warp access touches", "1"),
     # a machine
     ("peak", r"\pi", "peak rate of the named dtype, dense", "FLOP/s"),
-    ("bandwidth", r"\beta", "a bandwidth, never its inverse: memory, link or PCIe, per direction", "B/s"),
+    (
+        "bandwidth",
+        r"\beta",
+        "a bandwidth, never its inverse: memory (reads and writes together), link or PCIe (one direction)",
+        "B/s",
+    ),
     ("latency", r"\alpha", "fixed cost of one message", "s"),
     ("flops", "F", "arithmetic of an operation", "FLOP"),
     ("traffic", "Q", "bytes that cross the device memory's bus", "B"),
