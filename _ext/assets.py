@@ -30,7 +30,9 @@ def config_inited(app, config):
                 f"{path.name} of the theme is {found}, {TEMPLATES.name}/ was written for {expected}: compare and update"
             )
     config.templates_path.insert(0, str(TEMPLATES))
-    config.nb_ipywidgets_js = {}  # html-manager and require.js would come from a CDN
+    config.nb_ipywidgets_js = {
+        "widget-host.js": {"defer": "defer"}
+    }  # html-manager and require.js would come from a CDN
 
 
 def build_finished(app, error):

@@ -13,10 +13,8 @@ from sphinx.util.docutils import SphinxRole
 
 from threeledgers import formulas, specs
 from threeledgers.formula import REGISTRY
+from threeledgers.units import PREFIXES
 
-PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
-PREFIXES |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
-PREFIXES |= {"m": Fraction(1, 10**3), "µ": Fraction(1, 10**6), "n": Fraction(1, 10**9)}
 OPERATORS = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+SITE = ROOT / "_build" / "html"
 LECTURES = (
     "goodput hardware host_memory linux stride autograd streams attention collectives ledgers profiler roofline".split()
 )

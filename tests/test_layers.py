@@ -11,7 +11,9 @@ from tests.pages import ROOT, lectures
 FORMULAS = {"formula", "formulas", "printers"}
 # room: (rooms of the package it may import, third-party packages it may import)
 ROOMS = {
-    "__init__": ({"specs", "witness"}, set()),
+    "__init__": ({"practice", "specs", "widgets", "witness"}, set()),
+    "practice": ({"exercises", "widgets"}, set()),
+    "units": (set(), set()),
     "specs": (set(), set()),
     "formula": (FORMULAS, {"sympy"}),
     "printers": (set(), {"sympy"}),
@@ -25,9 +27,11 @@ ROOMS = {
     "lab": ({"kernels", "specs", "measure", "records"}, {"torch"}),
     "figures": (set(), {"matplotlib"}),
     "witness": (set(), {"IPython"}),
-    "exercises": (FORMULAS | {"exercises", "specs", "simulate"}, {"torch"}),
-    "widgets": (FORMULAS | {"widgets", "specs"}, {"anywidget", "traitlets"}),
+    "exercises": (FORMULAS | {"exercises", "specs", "simulate", "units"}, set()),
+    "widgets": (FORMULAS | {"widgets", "specs"}, {"anywidget", "traitlets", "IPython"}),
 }
+PUBLIC = {"gpu": "specs", "model": "specs", "check": "practice", "exercise": "practice"}
+PUBLIC |= {"guess": "practice", "progress": "practice", "widget": "widgets"}  # names of the package itself
 LECTURE_MAY = (set(ROOMS) - {"printers"}, {"torch", "matplotlib", "ipywidgets", "numpy", "IPython"})
 
 
@@ -50,13 +54,7 @@ def offences(source, allowed, package=""):
         top, _, rest = name.partition(".")
         if top == "threeledgers":
             room = rest.partition(".")[0]
-            if (
-                room
-                and room not in rooms
-                and room not in ("gpu", "model")
-                or room in ("gpu", "model")
-                and not rooms & {"specs", room}
-            ):
+            if room and PUBLIC.get(room, room) not in rooms:
                 found.append(name)
         elif top not in third and top not in sys.stdlib_module_names:
             found.append(name)

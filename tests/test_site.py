@@ -10,10 +10,9 @@ from urllib.parse import unquote, urlsplit
 import nbformat
 import pytest
 
-from tests.pages import ROOT, page
+from tests.pages import ROOT, SITE, page
 
 pytestmark = pytest.mark.site
-SITE = ROOT / "_build" / "html"
 PAGES = sorted(p for p in SITE.rglob("*.html") if "_static" not in p.parts)
 NOTEBOOKS = sorted((SITE / "notebooks").rglob("*.ipynb"))
 each_page = pytest.mark.parametrize("path", PAGES, ids=lambda p: p.relative_to(SITE).as_posix())

@@ -53,7 +53,7 @@ def dot(left, right):
         return VectorDot(left, right)
     if len(left) != len(right):
         raise FormulaError(f"two sequences of the same length are needed, got {len(left)} and {len(right)}")
-    return sum((a * b for a, b in zip(left, right, strict=True)), sympy.Integer(0))
+    return sum(a * b for a, b in zip(left, right, strict=True))
 
 
 def product(values):
@@ -106,7 +106,7 @@ class Formula:
             self.latex = f"{head} = {self.right_hand_side}"
         self.js = f"({{{', '.join(names)}}}) => {JavaScript().doprint(self.expression)}"
         self.python = f"lambda {', '.join(names)}: {Python().doprint(self.expression)}"
-        scope = {"math": math, "Fraction": Fraction, "dot": _exact_dot}
+        scope = {"math": math, "Fraction": Fraction, "dot": dot}
         self._body = eval(compile(self.python, f"<formula {self.name}>", "eval"), scope)
 
     def __call__(self, *args, **values):
@@ -126,7 +126,7 @@ class Formula:
             result = self._body(**prepared)
         except ZeroDivisionError:
             raise FormulaError(f"{self.name}: division by zero with {values}") from None
-        return int(result) if isinstance(result, Fraction) and result.denominator == 1 else result
+        return int(result) if getattr(result, "denominator", None) == 1 and not isinstance(result, bool) else result
 
     def _number(self, name, value):
         if self.parameters[name].over:
@@ -168,10 +168,6 @@ def formula(*, unit, source, symbol=None):
         return made
 
     return declare
-
-
-def _exact_dot(left, right):
-    return dot(left, right) if left or right else Fraction(0)
 
 
 def _tidy(value):

@@ -1,0 +1,92 @@
+"""A Chromium and a page opened in it with the outside world refused, for the tests of the built site."""
+
+import functools
+import gzip
+import http.server
+import threading
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from tests import browser
+from tests.pages import SITE
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="session")
+def base():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(SITE)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    path = browser.find()
+    assert path, "no browser: python -m tests.browser brings one"
+    with sync_playwright() as playwright:
+        instance = playwright.chromium.launch(executable_path=path, args=browser.FLAGS)
+        yield instance
+        instance.close()
+
+
+class Visit:
+    """A page opened with the outside world refused: what it asked for, what it complained of, what it weighs."""
+
+    def __init__(self, chromium, url, local, **context):
+        self.foreign, self.errors, self.failed, self.responses = [], [], [], []
+        self.context = chromium.new_context(**context)
+        self.context.route("**/*", lambda route: self._route(route, local))
+        self.page = self.context.new_page()
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        self.page.on("requestfailed", lambda request: self.failed.append(request.url))
+        self.page.on("response", self._response)
+        self.page.goto(url, wait_until="load")
+        self.page.wait_for_load_state("networkidle")
+        if context.get("java_script_enabled", True) and self.page.locator("script[src*='widget-host']").count():
+            self.page.wait_for_selector("html[data-widgets=ready]", state="attached")
+
+    def _route(self, route, local):
+        url = route.request.url
+        if url.startswith((local, "data:", "blob:")):
+            route.continue_()
+        else:
+            self.foreign.append(url)
+            route.abort()
+
+    def _response(self, response):
+        self.responses.append(response)
+        if response.status >= 400:
+            self.failed.append(response.url)
+
+    def weight(self):
+        """Bytes of everything the page loaded, each file gzipped once."""
+        return sum(
+            len(gzip.compress(r.body(), 6)) for r in self.responses if r.url.startswith("http") and r.status == 200
+        )
+
+    def clean(self):
+        return (self.foreign, self.errors, self.failed) == ([], [], [])
+
+    def complaints(self):
+        return {"foreign": self.foreign, "errors": self.errors, "failed": self.failed}
+
+
+@pytest.fixture
+def visit(chromium):
+    """Opens pages: ``visit(url, local, **context)`` returns a Visit; all are closed at the end."""
+    opened = []
+
+    def open_page(url, local, **context):
+        opened.append(Visit(chromium, url, local, **context))
+        return opened[-1]
+
+    yield open_page
+    for one in opened:
+        one.context.close()

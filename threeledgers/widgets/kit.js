@@ -1,0 +1,67 @@
+// What every widget is made of: elements, controls, numbers. Nothing here touches the page until it is called.
+const kit = (() => {
+  const SVG = "http://www.w3.org/2000/svg"; // a name, not an address: nothing is fetched
+  const make = (node, attributes, kids) => {
+    for (const [name, value] of Object.entries(attributes ?? {})) {
+      if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+      else if (value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
+    }
+    node.append(...kids.filter(kid => kid !== null && kid !== undefined));
+    return node;
+  };
+  const el = (tag, attributes, ...kids) => make(document.createElement(tag), attributes, kids);
+  const svg = (tag, attributes, ...kids) => make(document.createElementNS(SVG, tag), attributes, kids);
+
+  const CSS = `
+    .tlw { border: 1px solid color-mix(in srgb, currentColor 30%, transparent); border-radius: 6px; padding: .7rem .9rem; margin: .5rem 0; color: inherit; }
+    .tlw-controls { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: .5rem 1rem; margin-bottom: .6rem; }
+    .tlw label { display: block; font-size: .85rem; }
+    .tlw input:not([type=checkbox]), .tlw select, .tlw button { font: inherit; max-width: 100%; box-sizing: border-box; color: inherit; background: transparent;
+      border: 1px solid color-mix(in srgb, currentColor 55%, transparent); border-radius: 4px; padding: .15rem .4rem; }
+    .tlw select option { color: #111; background: #fff; }
+    .tlw input[type=range] { width: 100%; padding: 0; accent-color: var(--tl-memory, #0072b2); }
+    .tlw button { cursor: pointer; padding: .15rem .8rem; }
+    .tlw :is(input, select, button):focus-visible { outline: 2px solid var(--tl-memory, #0072b2); outline-offset: 2px; }
+    .tlw-live { margin: .5rem 0 0; } .tlw-live:empty { display: none; }
+    .tlw svg { display: block; width: 100%; height: auto; overflow: visible; }
+    .tlw svg text { fill: currentColor; font-size: 9px; }
+    .tlw code { background: none; border: 0; padding: 0; color: inherit; overflow-wrap: anywhere; }
+    .tlw-row { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }`;
+
+  let serial = 0;
+  const id = () => `tlw-${++serial}-${Math.random().toString(36).slice(2, 8)}`;
+
+  // a slider over a list of values; Home, End and the arrow keys come from the browser
+  const slider = ({label, values, value, show = String, on}) => {
+    const key = id();
+    const read = el("span", {}, show(value));
+    const text = v => { read.textContent = show(v); input.setAttribute("aria-valuetext", show(v)); };
+    const input = el("input", {id: key, type: "range", min: 0, max: values.length - 1, value: Math.max(0, values.indexOf(value)),
+      oninput: () => { text(values[input.value]); on(values[input.value]); }});
+    text(value);
+    return el("div", {}, el("label", {for: key}, label + ": ", read), input);
+  };
+  const select = ({label, options, value, on}) => {
+    const key = id();
+    const input = el("select", {id: key, onchange: () => on(options[input.selectedIndex][0])},
+      ...options.map(([v, text]) => el("option", {selected: String(v) === String(value)}, text)));
+    return el("div", {}, el("label", {for: key}, label), input);
+  };
+  const text = ({label, value, on}) => {
+    const key = id();
+    const input = el("input", {id: key, type: "text", value, autocomplete: "off", spellcheck: "false", oninput: () => on(input.value)});
+    return el("div", {}, el("label", {for: key}, label), input);
+  };
+  const checkbox = ({label, value, on}) => {
+    const input = el("input", {type: "checkbox", checked: value, onchange: () => on(input.checked)});
+    return el("label", {}, input, " " + label);
+  };
+  const live = () => el("p", {class: "tlw-live", role: "status", "aria-live": "polite"});
+  // keys stay in the widget: JupyterLab would take arrows and letters for commands on cells
+  const frame = (name, ...kids) => el("div", {class: "tlw", role: "group", "aria-label": name, onkeydown: e => e.stopPropagation()},
+    el("style", {}, CSS), ...kids);
+  const count = n => n.toLocaleString("en-US");
+  const bytes = n => `${count(n)} ${n === 1 ? "byte" : "bytes"}`;
+  const plural = (n, one) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
+  return {el, svg, id, slider, select, text, checkbox, live, frame, count, bytes, plural};
+})();
