@@ -20,11 +20,18 @@ def notebooks(root):
     from sphinx_external_toc.parsing import parse_toc_yaml
 
     toc = parse_toc_yaml(root / "_toc.yml")
-    paths = [root / f"{name}.md" for name in toc]
+    paths = [root / f"{name}.{'py' if name.startswith('labs/') else 'md'}" for name in toc]
     missing = [str(p.relative_to(root)) for p in paths if not p.exists()]
     if missing:
         raise FileNotFoundError(f"_toc.yml lists {', '.join(missing)}, which does not exist")
-    return [p for p in paths if "{code-cell}" in p.read_text(encoding="utf8")]
+    return [p for p in paths if p.suffix == ".py" or "{code-cell}" in p.read_text(encoding="utf8")]
+
+
+def reader(path):
+    """How jupyter-cache reads a page: MyST by myst-nb, a lab's percent script by jupytext."""
+    if path.suffix == ".py":
+        return {"name": "jupytext", "type": "plugin"}
+    return {"name": "myst_nb_md", "type": "plugin"}
 
 
 def execute(root, workers=None, timeout=300):
@@ -40,7 +47,7 @@ def execute(root, workers=None, timeout=300):
     cache = get_cache(str(here))
     todo = []
     for path in notebooks(root):
-        record = cache.add_nb_to_project(str(path), read_data={"name": "myst_nb_md", "type": "plugin"})
+        record = cache.add_nb_to_project(str(path), read_data=reader(path))
         if cache.get_cached_project_nb(record.uri) is None:
             todo.append((path, record, cache.get_project_notebook(record.uri).nb))
 

@@ -137,8 +137,19 @@ def _untex(tex):
     return re.sub(r"\\[,;:! ]|~|\\quad", " ", tex)
 
 
+def prose(script):
+    """The Markdown of a percent script, line by line; code lines are left empty."""
+    lines, inside = [], False
+    for line in script.splitlines():
+        if line.startswith("# %%"):
+            inside, line = "[markdown]" in line, ""
+        lines.append(line.removeprefix("#").removeprefix(" ") if inside else "")
+    return "\n".join(lines)
+
+
 def source_read(app, docname, source):
-    for finding in lint(source[0]):
+    script = app.env.doc2path(docname).endswith(".py")
+    for finding in lint(prose(source[0]) if script else source[0]):
         log.warning("%s", finding, location=(docname, finding.line), type="numbers")
 
 

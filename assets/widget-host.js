@@ -40,7 +40,10 @@
     el.className = "tl-widget";
     view.replaceWith(el);
     try {
-      if (kind !== "anywidget") throw new Error("it needs a running notebook");
+      if (kind !== "anywidget") { // a stock control: the picture above it shows its first values
+        el.textContent = "Controls: they work in the running notebook (download it above).";
+        return;
+      }
       const loaded = await load(state._esm);
       const definition = loaded.default ?? loaded, model = new Model(structuredClone(state)), signal = new AbortController().signal;
       await definition.initialize?.({model, signal});

@@ -19,6 +19,7 @@ class Page:
     path: Path
     text: str
     cells: tuple[str, ...]
+    visible: tuple[str, ...]
     headings: tuple[tuple[int, str], ...]
     words: int
 
@@ -29,9 +30,10 @@ def page(path):
     text = path.read_text(encoding="utf8")
     body = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.S)
     cells = tuple(OPTION.sub("", m[2], count=1).rstrip("\n") for m in CELL.finditer(body))
+    shown = tuple(c for c, m in zip(cells, CELL.finditer(body), strict=True) if "remove-input" not in m[2][:80])
     prose = re.sub(r"^(`{3,})[^\n]*\n.*?^\1\s*$", "", body, flags=re.M | re.S)
     headings = tuple((len(m[1]), m[2].strip()) for m in re.finditer(r"^(#+)\s+(.*)$", prose, re.M))
-    return Page(path, text, cells, headings, len(prose.split()))
+    return Page(path, text, cells, shown, headings, len(prose.split()))
 
 
 def pages():

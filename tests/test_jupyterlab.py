@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.pages import SITE
+from threeledgers.records import load, runs_folder
 
 pytestmark = pytest.mark.site
 
@@ -138,4 +139,32 @@ def test_the_lecture_works_with_a_kernel(lab, page):
         expect(box.locator(".tlw-live")).to_contain_text(said)
     run_cell(page, count - 1)  # a change may wait in the page while the kernel deals with the one before: certain now
     expect(run_cell(page, count - 1)).to_have_text("[3, 3] right 512 MiB\n", timeout=SLOW)
+    assert page.foreign == []
+
+
+def test_the_lab_runs_and_its_slider_draws_again(lab, page):
+    saved = runs_folder() / "stride.run.json"
+    saved.unlink(missing_ok=True)
+    notebook = nbformat.read(SITE / "notebooks/labs/stride.ipynb", as_version=4)
+    nbformat.write(notebook, lab.root / "lab-stride.ipynb")
+    open_notebook(page, f"{lab.url}doc/tree/lab-stride.ipynb?reset")
+    drawing = page.locator(".jp-Notebook figure.tl-figure svg").last
+
+    def said():
+        return re.search(r"At stride (\d+)", drawing.get_attribute("aria-label"))[1]
+
+    handle = page.locator(".jp-Notebook .widget-slider .noUi-handle").first
+    handle.scroll_into_view_if_needed()
+    assert said() == "8"
+    handle.focus()
+    page.keyboard.press("ArrowRight")
+    expect(drawing).to_have_attribute("aria-label", re.compile(r"At stride 1 "), timeout=SLOW)
+    box = handle.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 400, box["y"] + box["height"] / 2, steps=8)
+    page.mouse.up()
+    expect(drawing).to_have_attribute("aria-label", re.compile(r"At stride 32 "), timeout=SLOW)
+    record = load(saved)
+    assert record["lab"] == "stride" and len(record["quantities"]) > 8
     assert page.foreign == []

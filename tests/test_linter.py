@@ -2,8 +2,8 @@
 
 import pytest
 
-from _ext.linter import lint
-from tests.pages import pages
+from _ext.linter import lint, prose
+from tests.pages import ROOT, pages
 
 PLANTED = [
     "The H200 reads 4.8 TB/s.",
@@ -72,6 +72,16 @@ def test_the_line_is_named():
     text = "---\nx: 1\n---\n\n# t\n\ntext\nmore 3 GB\n\n:::{note} hi\n:class: x\n\nsee 4 GB\n:::\n"
     assert [(f.line, f.text) for f in lint(text)] == [(8, "3 GB"), (13, "4 GB")]
     assert "use {quantity}" in str(lint(text)[0])
+
+
+def test_a_labs_prose_is_read_and_its_code_is_not():
+    script = "# ---\n# x: 3 GB\n# ---\n\n# %% [markdown]\n# It reads 4.8 TB/s.\n\n# %%\n# 3 GB\nx = 1\n"
+    assert [(f.line, f.text) for f in lint(prose(script))] == [(6, "4.8 TB/s")]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "labs").glob("*.py")), ids=lambda p: p.stem)
+def test_labs_are_clean(path):
+    assert not [f"{path.name}:{f.line}: {f}" for f in lint(prose(path.read_text(encoding="utf8")))]
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda p: p.path.stem)

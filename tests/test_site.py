@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
+import jupytext
 import nbformat
 import pytest
 
@@ -113,6 +114,14 @@ def test_broken_links_are_found(tmp_path):
     ]
 
 
+def cells_of(path):
+    """Code cells of the page or lab that a published notebook was made from."""
+    source = ROOT / path.relative_to(SITE / "notebooks").with_suffix("")
+    if (lab := source.with_suffix(".py")).exists():
+        return [c.source for c in jupytext.read(lab, fmt="py:percent").cells if c.cell_type == "code"]
+    return list(page(source.with_suffix(".md")).cells)
+
+
 @each_notebook
 def test_notebooks_are_valid_and_hold_their_runs(path):
     from _ext.notebooks import without_run
@@ -120,17 +129,17 @@ def test_notebooks_are_valid_and_hold_their_runs(path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     assert not without_run(path)
-    source = page(ROOT / path.relative_to(SITE / "notebooks").with_suffix(".md"))
     code = [c for c in notebook.cells if c.cell_type == "code"]
-    assert [c.source for c in code] == list(source.cells), "code cells equal the page's"
+    assert [c.source for c in code] == cells_of(path), "code cells equal the page's"
     assert sum(len(c.outputs) for c in code) >= len(code) / 2
 
 
 def test_every_page_with_code_has_a_notebook_and_a_button():
-    with_code = {p.stem for p in (ROOT / "lectures").glob("*.md") if page(p).cells}
-    assert with_code == {p.stem for p in NOTEBOOKS} and "stride" in with_code
-    for slug in with_code:
-        assert f"../notebooks/lectures/{slug}.ipynb" in parsed(SITE / f"lectures/{slug}.html").links
+    with_code = {f"lectures/{p.stem}" for p in (ROOT / "lectures").glob("*.md") if page(p).cells}
+    with_code |= {f"labs/{p.stem}" for p in (ROOT / "labs").glob("*.py")}
+    assert with_code == {p.relative_to(SITE / "notebooks").with_suffix("").as_posix() for p in NOTEBOOKS}
+    for name in with_code:
+        assert f"../notebooks/{name}.ipynb" in parsed(SITE / f"{name}.html").links
 
 
 def test_published_notebooks_are_those_of_the_cache():

@@ -21,6 +21,7 @@ from threeledgers.formulas import (
     ridge_intensity,
     sector_efficiency,
     stream_time,
+    strided_copy_share,
     tensor_peak,
     vector_peak,
     view_mergeable,
@@ -124,6 +125,14 @@ def sector_efficiency_witness():
         sectors = access.touched_sectors(s, e)
         asked = len({b + k for b in access.lane_bytes(s, e) for k in range(e)})
         assert sector_efficiency(elem_bytes=e, sectors=len(sectors)) == asked / (32 * len(sectors))
+
+
+def strided_copy_share_witness():
+    for s, e in itertools.product(range(1, 40), (1, 2, 4, 8)):
+        read, written = 32 * len(access.touched_sectors(s, e)), 32 * len(access.touched_sectors(1, e))
+        asked = 2 * 32 * e
+        told = strided_copy_share(elem_bytes=e, sectors=len(access.touched_sectors(s, e)))
+        close(told, asked / (read + written), 1e-12)
 
 
 def bank_ways_witness():

@@ -7,6 +7,7 @@ from threeledgers.formulas.layout import (
     copy_traffic,
     element_address,
     sector_efficiency,
+    strided_copy_share,
     view_mergeable,
     warp_sectors,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "ridge_intensity",
     "sector_efficiency",
     "stream_time",
+    "strided_copy_share",
     "tensor_peak",
     "vector_peak",
     "view_mergeable",

@@ -54,3 +54,13 @@ def bank_ways(lane_stride):
     The stride is at least 1, in words of 4 bytes; at stride 0 all lanes read one word, which is no conflict.
     """
     return gcd(lane_stride, BANKS)
+
+
+@formula(
+    unit="1",
+    source="definition: whole sectors are read, the elements are written side by side",
+    symbol=r"\mathrm{share}",
+)
+def strided_copy_share(elem_bytes, sectors):
+    """A copy of a strided view reads all the sectors it touches and writes only the elements."""
+    return 2 * LANES * elem_bytes / (SECTOR * sectors + LANES * elem_bytes)

@@ -1,0 +1,1 @@
+"""The small programs that labs measure: plain, short, without a clock."""
