@@ -47,7 +47,11 @@ lab = Lab(
 # %%
 strides = (1, 2, 4, 8, 16, 32)
 predicted = {
-    s: strided_copy_share(elem_bytes=4, sectors=warp_sectors(offset=0, elem_bytes=4, lane_stride=s)) for s in strides
+    s: strided_copy_share(
+        elem_bytes=4,
+        sectors=warp_sectors(offset=0, elem_bytes=4, lane_stride=s),
+    )
+    for s in strides
 }
 for s, share in predicted.items():
     print(f"stride {s:2}: {share:.3f} of the rate at stride 1")
@@ -81,8 +85,22 @@ def strided(s, offset=0):
 
 
 for s in strides:
-    lab.measure("strided_bandwidth", kernels.strided_copy, strided(s), unit="B/s", at={"stride": s}, convert=rate)
-late = lab.measure("offset_bandwidth", kernels.strided_copy, strided(1, 1), unit="B/s", at={"offset": 1}, convert=rate)
+    lab.measure(
+        "strided_bandwidth",
+        kernels.strided_copy,
+        strided(s),
+        unit="B/s",
+        at={"stride": s},
+        convert=rate,
+    )
+late = lab.measure(
+    "offset_bandwidth",
+    kernels.strided_copy,
+    strided(1, 1),
+    unit="B/s",
+    at={"offset": 1},
+    convert=rate,
+)
 print(lab.line())
 
 # %% [markdown]
@@ -104,7 +122,10 @@ for name in ("contiguous_format", "channels_last"):
     images = torch.randn(batch, 64, 56, 56, device=lab.device)
     images = images.contiguous(memory_format=layout)
     lab.measure(
-        "convolution_time", kernels.convolve, [(images, weights.contiguous(memory_format=layout))], at={"layout": name}
+        "convolution_time",
+        kernels.convolve,
+        [(images, weights.contiguous(memory_format=layout))],
+        at={"layout": name},
     )
 
 # %% [markdown]
@@ -116,7 +137,10 @@ for name in ("contiguous_format", "channels_last"):
 # %% tags=["nbval-ignore-output"]
 record = lab.record()
 (plain,) = records.pick(record, "strided_bandwidth", stride=1)
-shares = {q["at"]["stride"]: q["median"] / plain["median"] for q in records.pick(record, "strided_bandwidth")}
+shares = {
+    q["at"]["stride"]: q["median"] / plain["median"]
+    for q in records.pick(record, "strided_bandwidth")
+}
 print(f"{lab.line()}\n\nstride  predicted  this run")
 for s in strides:
     print(f"{s:6}  {predicted[s]:9.3f}  {shares[s]:8.3f}")
@@ -125,7 +149,7 @@ print(f"\ncolumns over rows: {ratio:.1f}")
 assert lab.cuda or ratio > 5, "column sums should be far slower on a CPU"
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 def picture(stride=8):
     figure, axes = figures.new(6.4, 2.8)
     axes.plot(
@@ -136,11 +160,31 @@ def picture(stride=8):
         color=figures.COLOURS["muted"],
         label="sector model",
     )
-    axes.plot(strides, [shares[s] for s in strides], "o-", color=figures.COLOURS["memory"], label=lab.can.name)
-    again = lab.measure("again_bandwidth", kernels.strided_copy, strided(stride), unit="B/s", convert=rate)
+    axes.plot(
+        strides,
+        [shares[s] for s in strides],
+        "o-",
+        color=figures.COLOURS["memory"],
+        label=lab.can.name,
+    )
+    again = lab.measure(
+        "again_bandwidth",
+        kernels.strided_copy,
+        strided(stride),
+        unit="B/s",
+        convert=rate,
+    )
     lab.quantities.pop()
     share = again["median"] / plain["median"]
-    axes.plot([stride], [share], "D", ms=9, mfc="none", color=figures.COLOURS["flops"], label=f"stride {stride}, now")
+    axes.plot(
+        [stride],
+        [share],
+        "D",
+        ms=9,
+        mfc="none",
+        color=figures.COLOURS["flops"],
+        label=f"stride {stride}, now",
+    )
     axes.set_xscale("log", base=2)
     axes.set(xticks=strides, xticklabels=strides, ylim=(0, None))
     axes.set_xlabel("stride (elements)")

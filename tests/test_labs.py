@@ -38,8 +38,9 @@ def test_a_lab_is_a_page_without_helpers(path):
     text = path.read_text()
     assert "format_name: percent" in text and text.count("# %%") >= 6
     cells = [c for c in re.split(r"^# %%.*$", text, flags=re.M) if c.strip() and not c.strip().startswith("# ")]
-    assert max(map(len, text.splitlines())) <= 140
-    assert all(len([x for x in c.splitlines() if x.strip()]) <= 32 for c in cells)
+    assert max(map(len, text.splitlines())) <= 120
+    assert max(len(x) for x in text.splitlines() if not x.startswith("#")) <= 80
+    assert all(len([x for x in c.splitlines() if x.strip()]) <= 40 for c in cells)
 
 
 def test_cuda_asked_for_and_absent():
