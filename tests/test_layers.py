@@ -1,6 +1,7 @@
 """Who may import whom: the rooms of the design as data, checked by AST."""
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
@@ -111,3 +112,19 @@ def test_files_stay_small():
         if (n := len(Path(p).read_text().splitlines())) > 250
     }
     assert not large, "split by concern"
+
+
+def test_the_tree_is_the_designs():
+    """Nothing generated, nothing of somebody else's: what is tracked lies where the design puts it, as text."""
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    tops = {name.split("/")[0] for name in done.stdout.splitlines()}
+    files = (
+        ".gitignore .npmrc CITATION.cff CONTRIBUTING.md LICENSE LICENSE-prose Makefile README.md _config.yml _toc.yml"
+    )
+    files += " package.json package-lock.json pyproject.toml requirements.txt"
+    rooms = ".ci .github _ext assets benchmarks labs lectures tests threeledgers"
+    assert tops <= {*files.split(), *rooms.split()}
+    kinds = {Path(name).suffix for name in done.stdout.splitlines() if "/" in name}
+    assert kinds <= {"", ".py", ".md", ".js", ".css", ".svg", ".html", ".toml", ".csv", ".json", ".bib", ".yml"}
