@@ -131,6 +131,7 @@ def test_stopped_in_the_middle_leaves_nothing(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job would inherit "ignore"
     ) as process:
         assert "Lab stride on" in process.stdout.readline()
         time.sleep(0.5)
