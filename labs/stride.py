@@ -93,7 +93,7 @@ for s in strides:
         at={"stride": s},
         convert=rate,
     )
-late = lab.measure(
+lab.measure(
     "offset_bandwidth",
     kernels.strided_copy,
     strided(1, 1),

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 
 # Okabe & Ito's palette: told apart with any colour vision. The page may override each through its CSS variable.
 COLOURS = {"flops": "#d55e00", "memory": "#0072b2", "communication": "#009e73", "muted": "#808080"}
-HATCHES = {"flops": "///", "memory": "", "communication": "...", "muted": "xxx"}
 
 XLINK = "http://www.w3.org/1999/xlink"
 INK = "#010203"  # drawn in this colour, shown in the page's text colour

@@ -48,11 +48,6 @@ class Lab:
         """True when the lab runs on a GPU."""
         return self.device.type == "cuda"
 
-    @property
-    def copy_ceiling(self):
-        """Bytes per second of the largest plain copy, read and written, measured in this run."""
-        return self.ceilings["copy_bandwidth"]["median"]
-
     def measure(self, name, function, inputs, *, unit="s", at=None, convert=None):
         """Time ``function`` over ``inputs`` (argument tuples, used in turn), keep the quantity and return it."""
         few = {"n": 7, "budget": 0.3} if self.quick else {"n": 20, "budget": 1.0}
