@@ -1,7 +1,8 @@
 """``{quantity}``: a number in prose, from one spec field or one formula call; ``{literal}``: a number of a worked example.
 
-``{quantity}`h200_sxm.memory_bandwidth | TB/s .1f` `` prints 4.8 TB/s, with its source in a tooltip. Arguments of a formula
-may be numbers, lists, spec fields, formula calls and products of them. What cannot be evaluated fails the build.
+``{quantity}`h200_sxm.memory_bandwidth | TB/s .1f` `` prints 4.8 TB/s, with its source in a tooltip; ``link.pcie5_bandwidth`` is
+one of the latencies. Arguments of a formula may be numbers, lists, spec fields, formula calls and products of them.
+A number that no source confirms, or that is made from one, says so beside it. What cannot be evaluated fails the build.
 """
 
 import ast
@@ -22,6 +23,7 @@ OPERATORS = {
     ast.Div: lambda a, b: Fraction(a) / Fraction(b),
     ast.Pow: operator.pow,
 }
+UNVERIFIED = "\u00a0(unverified)"  # a word, not only a tooltip: it must reach print and a screen reader
 assert formulas.__all__  # importing the package fills the registry
 
 
@@ -47,15 +49,36 @@ def evaluate(text):
 def _field(tree):
     if not isinstance(tree.value, ast.Name):
         raise QuantityError(f"{ast.unparse(tree)!r} is not spec.field")
-    for kind in ("gpu", "model"):
-        if tree.value.id in specs.ids(kind):
-            spec = getattr(specs, kind)(tree.value.id)
-            try:
-                return getattr(spec, tree.attr), spec.unit(tree.attr), f"{spec.name}: {spec.source(tree.attr)}"
-            except specs.MissingField as error:
-                raise QuantityError(str(error)) from None
-    known = ", ".join([*specs.ids("gpu"), *specs.ids("model")])
-    raise QuantityError(f"no GPU or model {tree.value.id!r}; there are {known}")
+    spec = _spec(tree.value.id)
+    try:
+        # the unit first: it knows numbers only, where the attribute might be a method of the spec
+        unit = spec.unit(tree.attr)
+    except specs.MissingField as error:
+        raise QuantityError(str(error)) from None
+    return getattr(spec, tree.attr), unit, f"{spec.name}: {spec.source(tree.attr)}"
+
+
+def _spec(id):
+    """The one spec of this name, of whatever kind; two kinds must not share a name."""
+    kinds = [kind for kind in specs.FIELDS if id in specs.ids(kind)]
+    if len(kinds) > 1:
+        raise QuantityError(f"{id!r} is ambiguous: a {' and a '.join(kinds)} have this name; rename one of the files")
+    if not kinds:
+        known = [name for kind in specs.FIELDS for name in specs.ids(kind)]
+        raise QuantityError(f"no spec {id!r}{specs.suggestion(id, known)}there are {', '.join(known)}")
+    return getattr(specs, kinds[0])(id)
+
+
+def doubts(text):
+    """Why a number cannot be relied on: one text for each unverified spec field in an expression that evaluates."""
+    found = []
+    for node in ast.walk(ast.parse(text.strip(), mode="eval")):
+        if isinstance(node, ast.Attribute):
+            spec, field = _spec(node.value.id), node.attr
+            if not spec.verified(field):
+                why = spec.trap(field) or spec.condition(field) or "seen only second-hand, or announced"
+                found.append(f"{spec.id}.{field} is unverified: {why}")
+    return found
 
 
 def _call(tree):
@@ -120,11 +143,13 @@ def typeset(value, unit, wanted="", spec=""):
             text = f"{int(number):,}" if number == int(number) else f"{float(number):.4g}"
     except ValueError:
         raise QuantityError(f"{spec!r} is not a number format; .1f, .3g and nothing are") from None
+    if wanted == "cycle" and text != "1":
+        wanted = "cycles"  # the one unit that is a word
     return text if wanted == "1" else f"{text}\u00a0{wanted}"
 
 
 def render(text):
-    """(shown text, source) of the content of a {quantity} role."""
+    """(shown text, source and doubts, whether all is verified) of the content of a {quantity} role."""
     expression, _, form = text.partition("|")
     parts = form.split()
     if len(parts) > 2:
@@ -132,17 +157,19 @@ def render(text):
     looks_like_format = bool(parts) and parts[-1][0] in ".,0123456789"
     spec = parts.pop() if looks_like_format else ""
     value, unit, source = evaluate(expression)
-    return typeset(value, unit, parts[0] if parts else "", spec), source
+    doubt = doubts(expression)
+    return typeset(value, unit, parts[0] if parts else "", spec), "; ".join([source, *doubt]), not doubt
 
 
 class Quantity(SphinxRole):
     def run(self):
         try:
-            shown, source = render(self.text)
+            shown, source, verified = render(self.text)
         except QuantityError as error:
             message = self.inliner.reporter.error(f"quantity {self.text!r}: {error}", line=self.lineno)
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
-        return [Number("", shown, classes=["tl-quantity"], title=source)], []
+        mark = [] if verified else [nodes.inline("", UNVERIFIED, classes=["tl-small", "tl-unverified"])]
+        return [Number("", shown, *mark, classes=["tl-quantity"], title=source)], []
 
 
 class Literal(SphinxRole):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from _ext.quantities import QuantityError, render
+from _ext.quantities import Quantity, QuantityError, render
+from threeledgers import specs
 
 
 @pytest.mark.parametrize(
@@ -14,6 +15,11 @@ from _ext.quantities import QuantityError, render
         ("llama2_7b.params", "6,738,415,616"),
         ("t4.memory_bytes | GiB .2f", "14.90 GiB"),
         ("t4.clock_hz | GHz .2f", "1.59 GHz"),
+        ("link.ndr_nic_bandwidth | GB/s", "50 GB/s"),
+        ("link.nvlink_64b | µs .2f", "3.33 µs"),
+        ("gpu.l2_hit", "200 cycles"),
+        ("gpu.register_read", "1 cycle"),
+        ("cpu.dram_load | ns", "100 ns"),
         ("copy_traffic(numel=8*4096**2, elem_bytes=2) | MB .0f", "537 MB"),
         ("copy_traffic(numel=6, elem_bytes=4)", "48 B"),
         ("contiguous_stride(inner_sizes=[3, 4])", "12"),
@@ -32,13 +38,50 @@ def test_the_source_goes_with_the_number():
     assert "read once, write once" in render("copy_traffic(numel=1, elem_bytes=1)")[1]
 
 
+def role(text):
+    """The one node that the role makes of a text."""
+    quantity = Quantity()
+    quantity.text, quantity.rawtext = text, f"{{quantity}}`{text}`"
+    (node,), messages = quantity.run()
+    assert not messages
+    return node
+
+
+def test_an_unverified_number_says_so_beside_it_and_why_in_the_tooltip():
+    node = role("l4.sms")
+    assert node.astext().replace("\u00a0", " ") == "58 (unverified)"
+    assert (
+        node["title"].startswith("NVIDIA L4: fpsbench.com") and "l4.sms is unverified: tables disagree" in node["title"]
+    )
+    assert "tl-unverified" in node.children[-1]["classes"]
+    assert "seen only second-hand, or announced" in role("rubin_sxm.memory_bytes | GB")["title"]
+    assert role("t4.sms").astext() == "40" and "unverified" not in role("t4.sms")["title"]
+
+
+def test_what_is_made_from_an_unverified_number_is_unverified():
+    node = role("ridge_intensity(peak=h100_sxm.bf16_flops, bandwidth=2 * link.nvlink4_pairwise_bandwidth) | .0f")
+    assert node.astext().endswith("(unverified)") and "link.nvlink4_pairwise_bandwidth is unverified" in node["title"]
+    assert not role("ridge_intensity(peak=t4.fp16_flops, bandwidth=t4.memory_bandwidth) | .0f").astext().endswith(")")
+
+
+def test_a_name_of_two_kinds_is_refused(monkeypatch):
+    known = specs.ids
+    monkeypatch.setattr(specs, "ids", lambda kind: [*known(kind), "t4"] if kind == "model" else known(kind))
+    with pytest.raises(QuantityError, match="'t4' is ambiguous: a gpu and a model have this name"):
+        render("t4.sms")
+
+
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("h300.sms", "no GPU or model 'h300'; there are a100_sxm_80"),
+        ("h10_sxm.sms", "no spec 'h10_sxm'; did you mean h100_sxm? there are a100_pcie, a100_sxm_40"),
+        ("xyz.sms", "no spec 'xyz'; there are a100_pcie"),
+        ("t4.source", "source is not a field of any gpu"),
+        ("t4.memory_byte", "did you mean memory_bytes? it has"),
+        ("t4.sms.sms", "is not spec.field"),
         ("t4.bf16_flops", "t4 has no bf16_flops; it has fp16_flops"),
         ("t4.colour", "colour is not a field of any gpu"),
-        ("adam(x=1)", "no formula 'adam'; there are bank_ways"),
+        ("adam(x=1)", "no formula 'adam'; there are "),
         ("copy_traffic(numel=1)", "missing elem_bytes"),
         ("copy_traffic(1, 2)", "keywords only: numel, elem_bytes"),
         ("copy_traffic(numel=1, elem_bytes=x)", "'x' is not a number"),
