@@ -90,3 +90,20 @@ def visit(chromium):
     yield open_page
     for one in opened:
         one.context.close()
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The mutation score of the witnesses that ran, summed over all workers."""
+    scores = [
+        value
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "call"
+        for name, value in report.user_properties
+        if name == "mutants"
+    ]
+    if scores:
+        caught, made = map(sum, zip(*scores, strict=True))
+        terminalreporter.write_line(
+            f"mutation score: {caught} of {made} mutants of {len(scores)} formulas caught ({caught / made:.1%})"
+        )

@@ -22,6 +22,16 @@ from threeledgers.printers import Latex
 
 ALL = pytest.mark.parametrize("name", sorted(REGISTRY))
 POINTS = 200
+ROUNDED = (sympy.exp, sympy.Symbol("share", positive=True), sympy.Rational(1, 2))  # what loses digits in a difference
+# Symbols that are no free counts: (smallest, largest, divisor).
+RANGES = {
+    "stage": (0, 3, 1),
+    "share": (1, 999, 1000),
+    "capacity": (10**6, 10**12, 1),
+    "mtbf": (10**4, 10**7, 1),
+    "interval": (10, 10**4, 1),
+    "write_cost": (1, 600, 1),
+}
 
 
 def test_the_package_exports_every_formula():
@@ -32,13 +42,16 @@ def points(made, seed):
     """Random arguments: integers of very different size, for vectors of the same length."""
     rng = random.Random(f"{made.name}{seed}")
 
-    def scalar():
+    def scalar(name):
+        if name in RANGES:
+            low, high, divisor = RANGES[name]
+            return rng.randint(low, high) if divisor == 1 else rng.randint(low, high) / divisor
         return rng.randint(1, 10 ** rng.randint(1, 4))
 
     for _ in range(POINTS):
         length = rng.randint(1, 4)
         yield {
-            n: [rng.randint(1, 99) for _ in range(length)] if row.over else scalar()
+            n: [rng.randint(1, 99) for _ in range(length)] if row.over else scalar(n)
             for n, row in made.parameters.items()
         }
 
@@ -59,7 +72,10 @@ def test_python_is_exact(name):
     made = REGISTRY[name]
     for values in points(made, "python"):
         want, got = exactly(made, values), made.exact(**values)
-        assert got == want if isinstance(want, (Fraction, bool)) else math.isclose(got, want, rel_tol=1e-14), values
+        if isinstance(got, float):  # a root, an exponential or a share: rounded, and differences lose digits
+            assert math.isclose(got, want, rel_tol=1e-11) and made(**values) == got, values
+            continue
+        assert got == want, values
         assert made(**values) == (float(want) if isinstance(want, Fraction) and want.denominator > 1 else want), values
 
 
@@ -78,7 +94,7 @@ def test_javascript_is_python():
         assert (
             type(reply) is bool and reply == want
             if isinstance(want, bool)
-            else math.isclose(reply, want, rel_tol=4e-16)
+            else math.isclose(reply, want, rel_tol=1e-11 if REGISTRY[name].expression.has(*ROUNDED) else 2e-15)
         ), (name, values)
         if isinstance(want, int) and abs(want) < 2**53:
             assert reply == want, (name, values)

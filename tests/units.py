@@ -41,6 +41,12 @@ def _walk(expr, units):
         return unit(expr.unit)
     if isinstance(expr, sympy.Symbol):
         return units[expr]
+    if isinstance(expr, sympy.Piecewise):
+        parts = [_walk(value, units) for value, _ in expr.args]
+        for _, condition in expr.args:
+            if condition not in (sympy.true, sympy.false):
+                _walk(condition, units)
+        return _same(parts, expr)
     if expr.is_number:
         return unit("1")
     parts = [_walk(arg, units) for arg in expr.args]
@@ -53,12 +59,16 @@ def _walk(expr, units):
         _plain(parts[1], expr)
         return parts[0] ** float(expr.exp) if expr.exp.is_number else _plain(parts[0], expr)
     if isinstance(expr, (sympy.Add, sympy.Min, sympy.Max, sympy.Mod, Relational, gcd)):
-        if any(part.dimensionality != parts[0].dimensionality for part in parts):
-            raise UnitError(f"{expr}: {' and '.join(map(str, parts))} do not go together")
-        return unit("1") if isinstance(expr, Relational) else parts[0]
+        return unit("1") if _same(parts, expr) and isinstance(expr, Relational) else parts[0]
     if isinstance(expr, (sympy.floor, sympy.ceiling, VectorProduct)):
         return _plain(parts[0], expr)
     return [_plain(part, expr) for part in parts][-1]
+
+
+def _same(parts, expr):
+    if any(part.dimensionality != parts[0].dimensionality for part in parts):
+        raise UnitError(f"{expr}: {' and '.join(map(str, parts))} do not go together")
+    return parts[0]
 
 
 def _plain(part, expr):

@@ -87,7 +87,9 @@ class Formula:
         if not (function.__doc__ or "").strip():
             raise FormulaError(f"formula {self.name}: a docstring that says why is needed")
         self.parameters = {n: NOTATION[n] for n in names}
-        self.symbols = {n: sympy.Symbol(n, positive=True) for n in names}
+        self.symbols = {
+            n: sympy.Symbol(n, nonnegative=True) if NOTATION[n].zero else sympy.Symbol(n, positive=True) for n in names
+        }
         self._values = {c: c.value for c in CONSTANTS}
         with sympy.evaluate(False):  # as the author wrote it
             self.display = sympy.sympify(function(**self.symbols))
@@ -104,7 +106,7 @@ class Formula:
             self.latex = f"{head}\\; {self.right_hand_side}"
         else:
             self.latex = f"{head} = {self.right_hand_side}"
-        self.js = f"({{{', '.join(names)}}}) => {JavaScript().doprint(self.expression)}"
+        self.js = f"({{{', '.join(names)}}}) => {JavaScript().doprint(_whole(self.expression))}"
         self.python = f"lambda {', '.join(names)}: {Python().doprint(self.expression)}"
         scope = {"math": math, "Fraction": Fraction, "dot": dot}
         self._body = eval(compile(self.python, f"<formula {self.name}>", "eval"), scope)
@@ -127,6 +129,10 @@ class Formula:
         except ZeroDivisionError:
             raise FormulaError(f"{self.name}: division by zero with {values}") from None
         return int(result) if getattr(result, "denominator", None) == 1 and not isinstance(result, bool) else result
+
+    def rough(self, **values):
+        """The value in floats, of arguments that are right already: for searches over many thousand calls."""
+        return self._body(**values)
 
     def _number(self, name, value):
         if self.parameters[name].over:
@@ -168,6 +174,16 @@ def formula(*, unit, source, symbol=None):
         return made
 
     return declare
+
+
+def _whole(expression):
+    """The same value with one division, last, or none: doubles keep whole numbers exact, sums of quotients do not."""
+    if isinstance(expression, sympy.Piecewise):
+        return sympy.Piecewise(*((_whole(value), condition) for value, condition in expression.args))
+    if not isinstance(expression, sympy.Expr) or not expression.is_rational_function():
+        return expression
+    flat = sympy.cancel(expression)
+    return flat if flat.is_polynomial() else sympy.together(expression)
 
 
 def _tidy(value):
