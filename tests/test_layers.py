@@ -20,19 +20,20 @@ ROOMS = {
     "printers": (set(), {"sympy"}),
     "formulas": (FORMULAS, {"sympy"}),
     "simulate": ({"simulate"}, set()),
-    "count": ({"model"}, {"torch"}),
-    "model": (set(), {"torch"}),
+    "count": ({"transformer"}, {"torch"}),
+    "transformer": (set(), {"torch"}),
+    "plan": (FORMULAS | {"plan", "specs", "units"}, set()),
     "kernels": ({"kernels"}, {"torch"}),
     "measure": ({"kernels", "specs"}, {"torch"}),
     "records": (set(), {"jsonschema"}),
     "lab": ({"kernels", "specs", "measure", "records"}, {"torch", "ipywidgets", "IPython"}),
-    "cli": ({"records"}, {"rich"}),
+    "cli": ({"plan", "records"}, {"rich"}),
     "figures": (set(), {"matplotlib"}),
     "witness": (set(), {"IPython"}),
     "exercises": (FORMULAS | {"exercises", "specs", "simulate", "units"}, set()),
     "widgets": (FORMULAS | {"widgets", "specs"}, {"anywidget", "traitlets", "IPython"}),
 }
-PUBLIC = {"gpu": "specs", "model": "specs", "check": "practice", "exercise": "practice"}
+PUBLIC = {"gpu": "specs", "latency": "specs", "model": "specs", "check": "practice", "exercise": "practice"}
 PUBLIC |= {"guess": "practice", "progress": "practice", "widget": "widgets"}  # names of the package itself
 LECTURE_MAY = (set(ROOMS) - {"printers"}, {"torch", "matplotlib", "ipywidgets", "numpy", "IPython"})
 
