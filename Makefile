@@ -1,4 +1,5 @@
-# make site: build the book · make test: build it and check everything · make serve: read it at http://localhost:8000
+# make site: build the book · make test: build it and check it · make test-all: and count models of 7B to 405B · make serve: read
+# it at http://localhost:8000
 PYTHON ?= python3
 PORT ?= 8000
 PY := .venv/bin/python
@@ -6,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 # A recipe line ends with $(call fail,<step>): when it fails, the step's name is the last thing on the screen.
 fail = || { echo "make $@: the step '$(1)' failed; see above" >&2; exit 1; }
 
-.PHONY: site test serve environment node browser clean
+.PHONY: site test test-all serve environment node browser clean
 .DEFAULT_GOAL := site
 
 site: environment node
@@ -17,7 +18,7 @@ test: environment node
 	@echo "test: 1/5 style"
 	@$(PY) -m ruff check --quiet $(call fail,ruff)
 	@echo "test: 2/5 formulas, specs, simulators, counters, pages"
-	@$(PY) -m pytest -q -n 2 -m "not site" $(call fail,library tests)
+	@$(PY) -m pytest -q -n 2 -m "not site and not full" $(call fail,library tests)
 	@echo "test: 3/5 the site"
 	@$(PY) -m _ext.build $(call fail,build the site)
 	@$(PY) -m tests.browser $(call fail,find or install a browser)
@@ -25,6 +26,10 @@ test: environment node
 	@$(PY) -m pytest -q -n 2 --dist loadfile -p tests.nbval_site --nbval --nbval-current-env _build/html/notebooks $(call fail,published notebooks)
 	@echo "test: 5/5 the built pages"
 	@$(PY) -m pytest -q -n 2 -m site $(call fail,site tests)
+
+test-all: test
+	@echo "test-all: the ledgers of 7B to 405B, counted"
+	@$(PY) -m pytest -q -n 2 -m full --durations 3 $(call fail,full ledgers)
 
 serve: site
 	@echo "serve: http://localhost:$(PORT)/ (Ctrl-C stops)"
