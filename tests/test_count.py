@@ -8,7 +8,7 @@ from threeledgers import count
 from threeledgers.count.gloo import COLLECTIVES
 from threeledgers.count.network import _kind
 from threeledgers.count.parallel import ExpertParallel, pipeline_step
-from threeledgers.model import Config, Llama, loss
+from threeledgers.transformer import Config, Llama, loss
 
 
 def copies(function):

@@ -5,12 +5,12 @@
 
 import pytest
 import torch
-from threeledgers.transformer import Config, Llama, loss
 from torch.distributed.fsdp import fully_shard
 
 from tests.witnesses.comm import share
 from threeledgers import count, model
 from threeledgers import formulas as f
+from threeledgers.transformer import Config, Llama, loss
 
 BF16 = torch.bfloat16
 

@@ -7,7 +7,9 @@ import pytest
 from tests.pages import ROOT
 from threeledgers import cli
 
-SHOWN = re.findall(r"```console\n\$ threeledgers (.*?) \| tail -(\d+)\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+SHOWN = re.findall(
+    r"```console\n\$ threeledgers (.*?) \| tail -(\d+)\n(.*?)```", (ROOT / "README.md").read_text(), re.S
+)
 
 
 def test_three_commands_are_shown():

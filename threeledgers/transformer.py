@@ -216,3 +216,20 @@ class GPT(nn.Module):
         for layer in self.layers:
             x = layer(x)
         return F.linear(self.norm(x), self.embedding.weight)
+
+
+class LinearStack(nn.Module):
+    """``blocks`` checkpointed blocks of ``linears`` equal layers without bias; takes (tokens, width)."""
+
+    def __init__(self, width, linears, blocks, early_stop=True):
+        super().__init__()
+        self.early_stop = early_stop
+        self.blocks = nn.ModuleList(
+            nn.Sequential(*(nn.Linear(width, width, bias=False) for _ in range(linears))) for _ in range(blocks)
+        )
+
+    def forward(self, x):
+        with nullcontext() if self.early_stop else set_checkpoint_early_stop(False):
+            for block in self.blocks:
+                x = _recompute(block, x)
+        return x

@@ -6,7 +6,18 @@ from types import SimpleNamespace
 import torch
 
 from threeledgers import count
-from threeledgers.transformer import ATTENTION, GPT, Block, Config, GPTBlock, Llama, RMSNorm, loss, rotary_tables
+from threeledgers.transformer import (
+    ATTENTION,
+    GPT,
+    Block,
+    Config,
+    GPTBlock,
+    LinearStack,
+    Llama,
+    RMSNorm,
+    loss,
+    rotary_tables,
+)
 
 BF16 = torch.bfloat16
 SHAPES = (
@@ -150,23 +161,12 @@ def causal_products(seq, head_dim):
 
 @cache
 def checkpointed_linears(linears, early_stop=True):
-    """FLOPs of training a stack of 3 blocks of equal linear layers, each block checkpointed, per parameter and token."""
-    from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
-
+    """FLOPs of training a stack of 3 blocks of equal linear layers, each block checkpointed; parameters times tokens."""
     width, tokens = 16, 8
     with count.meta():
-        blocks = [
-            torch.nn.Sequential(*(torch.nn.Linear(width, width, bias=False) for _ in range(linears))) for _ in range(3)
-        ]
-
-        def step():
-            x = torch.empty(tokens, width, requires_grad=True)
-            with set_checkpoint_early_stop(early_stop):
-                for block in blocks:
-                    x = checkpoint(block, x, use_reentrant=False)
-            x.sum().backward()
-
-        _, total = count.flops(step)
+        net = LinearStack(width, linears, blocks=3, early_stop=early_stop)
+        x = torch.empty(tokens, width, requires_grad=True)
+        _, total = count.flops(lambda: net(x).sum().backward())
     return total, 3 * linears * width * width * tokens
 
 
