@@ -30,7 +30,7 @@ ROOMS = {
     "cli": ({"plan", "records"}, {"rich"}),
     "figures": (set(), {"matplotlib"}),
     "witness": (set(), {"IPython"}),
-    "exercises": (FORMULAS | {"exercises", "specs", "simulate", "units"}, set()),
+    "exercises": (FORMULAS | {"exercises", "specs", "simulate", "units"}, {"torch"}),  # what a solution runs
     "widgets": (FORMULAS | {"widgets", "specs"}, {"anywidget", "traitlets", "IPython"}),
 }
 PUBLIC = {"gpu": "specs", "latency": "specs", "model": "specs", "check": "practice", "exercise": "practice"}
