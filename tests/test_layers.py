@@ -23,7 +23,7 @@ ROOMS = {
     "count": ({"transformer"}, {"torch"}),
     "transformer": (set(), {"torch"}),
     "plan": (FORMULAS | {"plan", "specs", "units"}, set()),
-    "kernels": ({"kernels"}, {"torch"}),
+    "kernels": ({"count", "kernels", "transformer"}, {"torch"}),
     "measure": ({"kernels", "specs"}, {"torch"}),
     "records": (set(), {"jsonschema"}),
     "lab": ({"kernels", "specs", "measure", "records"}, {"torch", "ipywidgets", "IPython"}),

@@ -56,6 +56,12 @@ class Lab:
         self.quantities.append(quantity)
         return quantity
 
+    def note(self, name, value, unit, at=None):
+        """Keep something that was counted or computed, not sampled: one value without spread. Returns the quantity."""
+        quantity = measure.quantity(name, [value], unit, at=at) | {"verdict": "ok"}
+        self.quantities.append(quantity)
+        return quantity
+
     def fitting(self, what, sizes, make):
         """``(size, make(size))`` for the first size, largest first, that fits into memory; says which did not."""
         tried = []

@@ -1,20 +1,8 @@
 """The exercises of the lecture on autograd: givens, answers, traps. The statements and solutions stand on the page."""
 
+from threeledgers import formulas as f
 from threeledgers.exercises.definitions import Coding, Given, Guess, Numeric, Planted, Trap
 from threeledgers.exercises.solutions import autograd as solution
-from threeledgers.formulas import (
-    adam_bytes,
-    attention_crossover,
-    batch_max,
-    checkpoint_flops_factor,
-    checkpoint_saved_bytes,
-    gpt_block_saved_bytes,
-    gpt_selective_saved_bytes,
-    grads_bytes,
-    optimizer_bytes,
-    scores_saved_bytes,
-    weights_bytes,
-)
 from threeledgers.specs import model
 
 SEVEN = model("llama2_7b").params
@@ -28,8 +16,7 @@ def gigabytes(value):
     return f"{value / 1e9:,.1f} GB" if value >= 1e10 else f"{value / 1e9:,.2f} GB"
 
 
-def thousands(value):
-    return f"{value:,}"
+thousands = "{:,}".format
 
 
 GUESS = Guess(
@@ -37,7 +24,7 @@ GUESS = Guess(
     minutes=1,
     because="",
     unit="B",
-    answer=lambda g: adam_bytes(params=SEVEN),
+    answer=lambda g: f.adam_bytes(params=SEVEN),
     show=gigabytes,
 )
 
@@ -51,53 +38,52 @@ STATES = Numeric(
             SEVEN, lambda rng: rng.choice((125, 350, 760, 1300, 2700, 13_000, 30_000, 70_000)) * 10**6, thousands
         )
     },
-    answer=lambda g: adam_bytes(params=g.params),
+    answer=lambda g: f.adam_bytes(params=g.params),
     show=gigabytes,
     traps=(
         Trap(
             "only the weights are counted",
             "Those are the 16-bit weights. Training keeps more for each parameter: go through the table of holders.",
-            lambda g: weights_bytes(params=g.params, elem_bytes=2),
+            lambda g: f.weights_bytes(params=g.params, elem_bytes=2),
         ),
         Trap(
             "weights and gradients are all",
             "That is weights and gradients. Adam has two running means, and mixed precision a master copy.",
-            lambda g: weights_bytes(params=g.params, elem_bytes=2) + grads_bytes(params=g.params, elem_bytes=2),
+            lambda g: f.weights_bytes(params=g.params, elem_bytes=2) + f.grads_bytes(params=g.params, elem_bytes=2),
         ),
         Trap(
             "only the optimizer is counted",
             "That is what the optimizer keeps in fp32. The 16-bit weights and gradients come on top.",
-            lambda g: optimizer_bytes(params=g.params),
+            lambda g: f.optimizer_bytes(params=g.params),
         ),
     ),
 )
 
 LEAK = Numeric(
     "autograd-2",
-    minutes=2,
-    because="Each backward pass lets go of what its graph saved.",
-    unit="B",
-    exact=True,
+    minutes=3,
+    because="A backward pass lets go of what its graph saved; a graph that is never walked keeps it.",
     givens={
-        "saved": Given(
-            4_000_000_000,
-            lambda rng: rng.randint(1, 9) * 10 ** rng.randint(5, 9),
-            lambda n: gigabytes(n) if n >= 1e8 else f"{n / 1e6:g} MB",
-        ),
+        "saved": Given(4, lambda rng: rng.randint(2, 9), "{} GB".format),
         "steps": Given(250, one_of(10, 50, 100, 500, 1000)),
     },
-    answer=lambda g: 0,
-    show=lambda value: f"{value} B",
+    answer=lambda g: (0, g.saved * g.steps),
+    show=lambda value: f"{value[0]} and {value[1]:,} GB",
     traps=(
         Trap(
             "a kept loss keeps its graph's saved tensors",
-            "That is what they would keep if backward() had never run. It ran: what does a node do when it is done?",
-            lambda g: g.saved * g.steps,
+            "Alike in both loops? In the first, backward() ran: what does a node do when it is done?",
+            lambda g: (g.saved * g.steps, g.saved * g.steps),
         ),
         Trap(
-            "the last graph survives",
-            "The last backward pass ran like the others before it.",
-            lambda g: g.saved,
+            "the last graph survives its backward pass",
+            "The last backward pass of the first loop ran like the others before it.",
+            lambda g: (g.saved, g.saved * g.steps),
+        ),
+        Trap(
+            "nothing is ever kept",
+            "The first is right. In the second loop no graph was walked, and the list holds them all.",
+            lambda g: (0, 0),
         ),
     ),
 )
@@ -107,23 +93,23 @@ CROSSOVER = Numeric(
     minutes=3,
     because="34 h = 5 a S, and h = a d.",
     givens={"head_dim": Given(128, one_of(32, 64, 80, 96, 256)), "heads": Given(32, one_of(16, 24, 40, 48))},
-    answer=lambda g: attention_crossover(head_dim=g.head_dim),
+    answer=lambda g: f.attention_crossover(head_dim=g.head_dim),
     show=lambda value: f"{value:,.0f} tokens",
     traps=(
         Trap(
             "the width of a head is lost",
             "That is 34/5 alone. Both terms are equal where 5 a S = 34 h; what is h/a?",
-            lambda g: attention_crossover(head_dim=1),
+            lambda g: f.attention_crossover(head_dim=1),
         ),
         Trap(
             "the model's width stands for a head's",
             "That uses the width of the model. Divide by the number of heads: each head has its own scores.",
-            lambda g: attention_crossover(head_dim=g.head_dim * g.heads),
+            lambda g: f.attention_crossover(head_dim=g.head_dim * g.heads),
         ),
         Trap(
             "one S² tensor instead of five bytes",
             "That leaves out the 5: a pair of tokens keeps five bytes in each head, not one.",
-            lambda g: 5 * attention_crossover(head_dim=g.head_dim),
+            lambda g: 5 * f.attention_crossover(head_dim=g.head_dim),
         ),
     ),
 )
@@ -134,7 +120,7 @@ CHECKPOINT = Numeric(
     because="The last product of a block saves nothing that backward asks for.",
     unit="FLOP",
     givens={"linears": Given(4, one_of(2, 3, 5, 6, 8))},
-    answer=lambda g: checkpoint_flops_factor(linears=g.linears),
+    answer=lambda g: f.checkpoint_flops_factor(linears=g.linears),
     show=lambda value: f"{value:.4g} FLOPs",
     traps=(
         Trap(
@@ -152,22 +138,22 @@ CHECKPOINT = Numeric(
 
 
 def _per_sequence(g):
-    return g.layers * gpt_block_saved_bytes(batch=1, seq=g.seq, hidden=g.hidden, heads=g.heads)
+    return g.layers * f.gpt_block_saved_bytes(batch=1, seq=g.seq, hidden=g.hidden, heads=g.heads)
 
 
 def _checkpointed(g, block=True, scores=True):
     one = dict(batch=1, seq=g.seq, hidden=g.hidden)
-    whole = gpt_block_saved_bytes(**one, heads=g.heads) if scores else gpt_selective_saved_bytes(**one)
-    return g.layers * checkpoint_saved_bytes(**one, elem_bytes=2) + block * whole
+    whole = f.gpt_block_saved_bytes(**one, heads=g.heads) if scores else f.gpt_selective_saved_bytes(**one)
+    return g.layers * f.checkpoint_saved_bytes(**one, elem_bytes=2) + block * whole
 
 
 def _largest(g, sample, states=True):
-    held = adam_bytes(params=g.params) if states else 0
-    return batch_max(capacity=g.capacity, states=held, sample_bytes=sample)
+    held = f.adam_bytes(params=g.params) if states else 0
+    return f.batch_max(capacity=g.capacity, states=held, sample_bytes=sample)
 
 
 def _linear(g):
-    return g.layers * gpt_selective_saved_bytes(batch=1, seq=g.seq, hidden=g.hidden)
+    return g.layers * f.gpt_selective_saved_bytes(batch=1, seq=g.seq, hidden=g.hidden)
 
 
 BATCH = Numeric(
@@ -214,7 +200,7 @@ SCORES = Numeric(
         "heads": Given(32, one_of(16, 24, 40, 64)),
         "seq": Given(4096, one_of(2048, 4096, 8192), thousands),
     },
-    answer=lambda g: scores_saved_bytes(elem_bytes=2, heads=g.heads, batch=g.batch, seq=g.seq) - g.seq**2,
+    answer=lambda g: f.scores_saved_bytes(elem_bytes=2, heads=g.heads, batch=g.batch, seq=g.seq) - g.seq**2,
     show=gigabytes,
     traps=(
         Trap(

@@ -81,15 +81,18 @@ def names():
 
 
 def widget(name, **settings):
-    """Show a widget with its folded table; keywords override its first settings. Raises UnknownWidget or TypeError."""
+    """Show a widget with its folded table; keywords override its first settings. Raises UnknownWidget or TypeError.
+
+    A widget's Python file has SETTINGS and ``table()``, and may have ``constants()``: what its script needs of the specs.
+    """
     if name not in names():
         raise UnknownWidget(f"no widget {name!r}; there are {', '.join(names())}")
     about = importlib.import_module(f"threeledgers.widgets.{name}")
     unknown = sorted(set(settings) - set(about.SETTINGS))
     if unknown:
         raise TypeError(f"widget {name!r} has no setting {', '.join(unknown)}; it has {', '.join(about.SETTINGS)}")
-    table = about.table()
-    return Shown(Widget(f"Widget {name}", module(name), settings=about.SETTINGS | settings), table)
+    constants = {key: json.dumps(value) for key, value in getattr(about, "constants", dict)().items()}
+    return Shown(Widget(f"Widget {name}", module(name, **constants), settings=about.SETTINGS | settings), about.table())
 
 
 def box(data, text, answers):

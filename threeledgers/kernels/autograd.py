@@ -1,0 +1,70 @@
+"""Training steps whose memory is asked for: a small Llama, one micro-batch at a time."""
+
+import torch
+
+from threeledgers import count
+from threeledgers.transformer import Llama, loss
+
+
+def build(config, device, dtype, checkpoint="none"):
+    """A Llama on a device, whose gradients exist already, as after a first micro-batch."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        with torch.device(device):
+            net = Llama(config, checkpoint=checkpoint)
+    finally:
+        torch.set_default_dtype(before)
+    for p in net.parameters():
+        p.grad = torch.zeros_like(p)
+    return net
+
+
+def micro_batch(net, ids):
+    """Forward and backward; gradients are added to those that are there."""
+    loss(net, ids).backward()
+
+
+def counted_peak(config, batch, seq, checkpoint, dtype=torch.bfloat16):
+    """Bytes at the peak of one micro-batch beyond weights, gradients and token ids, counted on fake tensors of a CPU."""
+    with count.fake(dtype):
+        net = build(config, "cpu", dtype, checkpoint)
+        ids = torch.zeros(batch, seq, dtype=torch.int64)
+        return count.peak_bytes(lambda: micro_batch(net, ids), [net, [p.grad for p in net.parameters()], ids])[1]
+
+
+def cuda_peak(net, ids):
+    """(allocated, reserved) bytes at the peak of one micro-batch, beyond what was allocated before."""
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated(), torch.cuda.memory_reserved()
+    micro_batch(net, ids)
+    torch.cuda.synchronize()
+    return torch.cuda.max_memory_allocated() - before[0], torch.cuda.max_memory_reserved() - before[1]
+
+
+def largest_batch(run, limit):
+    """The largest batch, from 1 to ``limit``, for which ``run(batch)`` does not run out of memory; 0 when none does.
+
+    Doubles until it fails, then halves the gap: about 2 log2 of the answer tries.
+    """
+
+    def fits(batch):
+        try:
+            run(batch)
+        except (torch.OutOfMemoryError, MemoryError):
+            return False
+        finally:
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+        return True
+
+    low, high = 0, 1
+    while high <= limit and fits(high):
+        low, high = high, 2 * high
+    high = min(high, limit + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
