@@ -122,8 +122,9 @@ for mode, net in nets.items():
         lab.note("predicted_bytes", predict(batch, mode), "B", at=at)
 
 # %% [markdown]
-# Raise the batch until it does not fit. Nobody's card should be filled for this, so the lab draws a line of its own:
-# on a GPU by the share of memory that this process may take, on a CPU by counting fake tensors.
+# Raise the batch until it does not fit, starting from the prediction. Nobody's card should be filled for this, so
+# the lab draws a line of its own: on a GPU by the share of memory that this process may take, on a CPU by counting
+# fake tensors.
 
 # %% tags=["nbval-ignore-output"]
 room = 4 * 10**9 if lab.cuda else 200 * 10**6
@@ -147,9 +148,11 @@ if lab.cuda:
         min(1.0, (taken + room) / total)
     )
 for mode in modes:
-    found = kernels.largest_batch(lambda b, m=mode: attempt(b, m), 256)
-    lab.note("batch_max", found, "1", at={"checkpoint": mode})
     told = max(b for b in range(1, 257) if predict(b, mode) <= room)
+    found = kernels.largest_batch(
+        lambda b, m=mode: attempt(b, m), 256, guess=told
+    )
+    lab.note("batch_max", found, "1", at={"checkpoint": mode})
     lab.note("predicted_batch_max", told, "1", at={"checkpoint": mode})
 if lab.cuda:
     torch.cuda.set_per_process_memory_fraction(1.0)

@@ -52,8 +52,11 @@ def test_the_search_finds_the_largest_batch(most):
         if batch > most:
             raise torch.OutOfMemoryError("full") if batch % 2 else MemoryError
 
-    assert largest_batch(run, limit=64) == min(most, 64)
-    assert len(tried) <= 14 and max(tried) <= 64
+    for guess in (1, most, 40, 64, 200):
+        tried.clear()
+        assert largest_batch(run, limit=64, guess=guess) == min(most, 64)
+        assert len(tried) <= 14 and max(tried) <= 64
+    assert largest_batch(run, limit=64, guess=most) == min(most, 64) and len(tried) <= 16
     with pytest.raises(ZeroDivisionError):  # any other fault is no lack of memory
         largest_batch(lambda batch: 1 / 0, limit=4)
 

@@ -44,10 +44,10 @@ def cuda_peak(net, ids):
     return torch.cuda.max_memory_allocated() - before[0], torch.cuda.max_memory_reserved() - before[1]
 
 
-def largest_batch(run, limit):
+def largest_batch(run, limit, guess=1):
     """The largest batch, from 1 to ``limit``, for which ``run(batch)`` does not run out of memory; 0 when none does.
 
-    Doubles until it fails, then halves the gap: about 2 log2 of the answer tries.
+    Goes up or down from ``guess`` in growing steps, then halves the gap: two tries when the guess is right.
     """
 
     def fits(batch):
@@ -60,10 +60,11 @@ def largest_batch(run, limit):
                 torch.cuda.empty_cache()
         return True
 
-    low, high = 0, 1
-    while high <= limit and fits(high):
-        low, high = high, 2 * high
-    high = min(high, limit + 1)
+    low, high, step = 0, limit + 1, 1
+    at = min(max(guess, 1), limit)
+    while low < at < high:
+        low, high = (at, high) if fits(at) else (low, at)
+        at, step = (low + step, 2 * step) if low == at else (high - step, 2 * step)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
