@@ -50,7 +50,7 @@ lab = Lab(
 wide = dict(vocab=32000, hidden=1024, heads=16, kv_heads=16, head_dim=64)
 slim = dict(vocab=2048, hidden=256, heads=8, kv_heads=8, head_dim=32)
 shape = wide if lab.cuda else slim
-layers, ffn = (12, 2752) if lab.cuda else (8, 688)
+layers, ffn = (12, 2752) if lab.cuda else (3 if lab.quick else 8, 688)
 config = Config(**shape, layers=layers, ffn=ffn)
 old = lab.cuda and not torch.cuda.is_bf16_supported(
     including_emulation=False

@@ -1,7 +1,7 @@
 // The bar that overflows: who holds the memory of a training step when most is held, and one step from left to right.
 // MODELS (shapes) and GPUS (capacities) come from the specs, F from the formulas.
 const BATCHES = [1, 2, 4, 8, 16, 32, 64], LENGTHS = [256, 512, 1024, 2048, 4096, 8192, 16384, 32768];
-const OPTIMIZERS = [["adam", "Adam, mixed precision"], ["adam8", "8-bit Adam"], ["sgd", "SGD"]];
+const OPTIMIZERS = [["adam", "Adam (mixed)"], ["adam8", "8-bit Adam"], ["sgd", "SGD"]];
 const NAMES = {weights: "weights", gradients: "gradients", optimizer: "optimizer states", layers: "saved by the layers", head: "saved by head and loss", passing: "while going backward"};
 const FILLS = {weights: ["memory", 1], gradients: ["memory", .7], optimizer: ["memory", .4], layers: ["flops", 1], head: ["flops", .65], passing: ["flops", .35]};
 
@@ -81,7 +81,7 @@ function bar(t) {
 }
 
 function line(s, t) {
-  const top = Math.max(t.total, t.capacity) * 1.08, X = k => 44 + k / (t.course.length - 1) * 350, Y = n => 118 - n / top * 104;
+  const top = Math.max(t.total, t.capacity) * 1.16, X = k => 44 + k / (t.course.length - 1) * 350, Y = n => 118 - n / top * 104;
   const points = t.course.map((n, k) => `${X(k).toFixed(1)},${Y(n).toFixed(1)}`).join(" "), peak = t.course.indexOf(Math.max(...t.course)), high = t.course[peak];
   const steps = [0, .5, 1].map(part => part * t.capacity);
   return kit.svg("svg", {viewBox: "0 0 400 146", "aria-hidden": "true", style: "max-width: 40rem; margin-top: .6rem"},
@@ -90,7 +90,7 @@ function line(s, t) {
     rule(44, Y(t.capacity), 396, Y(t.capacity), "4 3"), label(396, Y(t.capacity) - 3, "the card", "end", 9),
     kit.svg("polyline", {points, fill: "none", stroke: "var(--tl-flops, #d55e00)", "stroke-width": 2}),
     kit.svg("circle", {cx: X(peak), cy: Y(high), r: 3, fill: "currentColor"}),
-    label(X(peak) + (peak * 2 > t.course.length ? -6 : 6), Math.max(20, Y(high) + 12), `peak ${giga(high)}`, peak * 2 > t.course.length ? "end" : "start", 9),
+    label(X(peak), Y(high) - 6, `peak ${giga(high)}`, "middle", 9),
     label(X(peak / 2), 130, "forward", "middle", 9), label(X((peak + t.course.length) / 2), 130, "backward", "middle", 9), label(220, 143, `one step, layer by layer (${MODELS[s.model].layers} layers)`, "middle", 9));
 }
 
