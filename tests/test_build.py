@@ -19,9 +19,9 @@ HEAD = (
 GOOD = "(page)=\n# A page\n\nText with $x^2$ and {quantity}`t4.sms`.\n"
 FAULTS = {  # a line of the page: what the build must say
     "A formula $\\frac{1$ that is broken.": r"KaTeX cannot typeset '\\frac{1'",
-    "{quantity}`t9.sms`": "no GPU or model 't9'; there are a100_sxm_80, b200_sxm, h100_sxm, h200_sxm, t4, llama2_7b",
+    "{quantity}`t9.sms`": "no spec 't9'; there are a100_pcie, a100_sxm_40",
     "{quantity}`t4.bf16_flops`": "gpu t4 has no bf16_flops; it has fp16_flops",
-    "{quantity}`adam_bytes(params=1)`": "no formula 'adam_bytes'; there are bank_ways",
+    "{quantity}`atom_bytes(params=1)`": "no formula 'atom_bytes'; there are adam_8bit_bytes",
     "It reads 4.8 TB/s.": "typed number '4.8 TB/s': use {quantity}",
     "[a link](nowhere.md)": "nowhere.md",
     "{ref}`nowhere`": "nowhere",

@@ -29,7 +29,7 @@ def answer(capsys, command):
 
 
 @pytest.mark.parametrize("checkpoint", ["none", "selective", "full"])
-@pytest.mark.parametrize("batch, seq", [(1, 96), (3, 40)])
+@pytest.mark.parametrize("batch, seq", [(1, 96), (3, 40), (1, 8)])
 def test_one_gpu_is_what_pytorch_counts(checkpoint, batch, seq):
     made = plan(model="tiny", gpu="h100_sxm", seq=seq, batch=batch, microbatch=batch, checkpoint=checkpoint)
     with count.fake(BF16):

@@ -28,6 +28,8 @@ SHAPES = (
 BATCHES = ((1, 48), (2, 40), (3, 24))  # (batch, seq) beside each shape
 CASES = [dict(shape, batch=b, seq=s) for shape, (b, s) in zip(SHAPES, BATCHES, strict=True)]
 
+SHORT = [dict(SHAPES[0], vocab=3000, batch=2, seq=7), dict(SHAPES[1], vocab=5000, batch=1, seq=5)]
+
 
 def sizes(case, names):
     """The named sizes of a case, as a formula takes them."""
@@ -79,13 +81,10 @@ def blocks(attention):
 
 
 @cache
-def _model(index, checkpoint):
-    case = CASES[index]
+def _model(index, few=False):
+    case = SHORT[index] if few else CASES[index]
     with count.fake(BF16):
-        net, ids = (
-            Llama(_config(case), checkpoint=checkpoint),
-            torch.zeros(case["batch"], case["seq"], dtype=torch.int64),
-        )
+        net, ids = Llama(_config(case)), torch.zeros(case["batch"], case["seq"], dtype=torch.int64)
         out, saved = count.saved_bytes(lambda: loss(net, ids), exclude=[net])
         out.backward()
         del out
@@ -94,9 +93,14 @@ def _model(index, checkpoint):
     return SimpleNamespace(saved=saved, peak=peak)
 
 
-def models(checkpoint="none"):
+def models():
     """(case, its bytes) of every whole model: saved, and the peak beyond weights, gradients and token ids."""
-    return [(case, _model(i, checkpoint)) for i, case in enumerate(CASES)]
+    return [(case, _model(i)) for i, case in enumerate(CASES)]
+
+
+def short_models():
+    """The same for few tokens and large vocabularies."""
+    return [(case, _model(i, few=True)) for i, case in enumerate(SHORT)]
 
 
 @cache

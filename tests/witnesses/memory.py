@@ -5,7 +5,7 @@ from fractions import Fraction
 import torch
 
 from tests.witnesses import close
-from tests.witnesses.counted import BF16, CASES, adam_states, blocks, models, sizes, split_head
+from tests.witnesses.counted import BF16, CASES, adam_states, blocks, models, short_models, sizes, split_head
 from threeledgers import count
 from threeledgers import formulas as f
 
@@ -153,6 +153,14 @@ def loss_backward_bytes_witness():
     for case, counted in models():
         ids = torch.zeros(case["batch"], case["seq"], dtype=torch.int64).nbytes
         told = f.loss_backward_bytes(**sizes(case, "batch seq vocab"))
+        assert told == counted.peak - (counted.saved - ids)
+
+
+def head_backward_bytes_witness():
+    """The same count with few tokens: the gradient of a wide head outweighs the log-probabilities of its tokens."""
+    for case, counted in short_models():
+        ids = torch.zeros(case["batch"], case["seq"], dtype=torch.int64).nbytes
+        told = f.head_backward_bytes(**sizes(case, "batch seq vocab hidden"))
         assert told == counted.peak - (counted.saved - ids)
 
 

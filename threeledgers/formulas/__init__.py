@@ -101,6 +101,7 @@ from threeledgers.formulas.memory import (
     gpt_block_saved_bytes,
     gpt_selective_saved_bytes,
     grads_bytes,
+    head_backward_bytes,
     head_saved_bytes,
     kv_cache_bytes,
     llama_block_saved_bytes,

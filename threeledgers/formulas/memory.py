@@ -156,6 +156,18 @@ def loss_backward_bytes(batch, seq, vocab):
     return 2 * SINGLE * batch * seq * vocab + SINGLE
 
 
+@formula(unit="B", source="counted: the backward pass of the head, its gradient made before it is added")
+def head_backward_bytes(batch, seq, vocab, hidden):
+    """A new gradient of the head, of its input and of the logits in 16 bits, where the log-probabilities have been let go."""
+    return (
+        HALF * vocab * hidden
+        + HALF * batch * seq * hidden
+        + HALF * batch * seq * vocab
+        - SINGLE * batch * seq * vocab
+        + SINGLE
+    )
+
+
 @formula(unit="1", source=_KORTHIKANTI + ": 5 a S/h = 34 with h = a d", symbol=r"S^{*}")
 def attention_crossover(head_dim):
     """Beyond this length the S² part of a GPT block's saved bytes is the larger one."""

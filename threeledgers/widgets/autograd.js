@@ -13,16 +13,17 @@ function holders(s, batch) {
   const kept = {none: () => block, selective: () => F.sp_selective_saved_bytes(all), full: () => F.checkpoint_saved_bytes(all)}[s.checkpoint]();
   const again = s.checkpoint === "full" ? block : block - kept;
   return {weights: F.weights_bytes({params, elem_bytes: 2}), gradients: F.grads_bytes({params, elem_bytes: 2}), optimizer: states[s.optimizer](),
-    layers: m.layers * kept, head: F.head_saved_bytes(all), passing: Math.max(F.loss_backward_bytes(all), again), kept, again};
+    layers: m.layers * kept, head: F.head_saved_bytes(all), passing: Math.max(F.loss_backward_bytes(all), F.head_backward_bytes(all), again), kept, again};
 }
 
 const PARTS = Object.keys(NAMES);
 const sum = held => PARTS.reduce((t, name) => t + held[name], 0);
 
-// the largest batch: everything but the states grows in proportion, a mask of S² aside
+// the largest batch: everything but the states grows nearly in proportion; the last steps are tried
 function largest(s, capacity) {
   const one = sum(holders(s, 1)), step = sum(holders(s, 2)) - one;
   let n = Math.max(0, F.batch_max({capacity, states: one - step, sample_bytes: step}));
+  while (sum(holders(s, n + 1)) <= capacity) n++;
   while (n > 0 && sum(holders(s, n)) > capacity) n--;
   return n;
 }

@@ -52,7 +52,11 @@ def holders(s):
         "optimizer": optimizer,
         "layers": m["layers"] * kept,
         "head": call(f.head_saved_bytes),
-        "passing": max(call(f.loss_backward_bytes), block - kept if s["checkpoint"] != "full" else block),
+        "passing": max(
+            call(f.loss_backward_bytes),
+            call(f.head_backward_bytes),
+            block - kept if s["checkpoint"] != "full" else block,
+        ),
     }
 
 
