@@ -63,6 +63,11 @@ def test_json_has_every_key_in_base_units(capsys):
     assert told["asked"]["tp"] == 8 and set(told["formulas"]) == {line.key for line in LINES}
 
 
+def test_without_a_batch_every_replica_takes_one_micro_batch():
+    assert Job("tiny", "h100_sxm", gpus=8, tp=2, microbatch=3).batch == 12
+    assert Job("tiny", "h100_sxm").batch == 1
+
+
 def test_each_line_names_its_formula():
     keys = [line.key for line in LINES]
     assert len(set(keys)) == len(keys)

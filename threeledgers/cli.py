@@ -53,13 +53,8 @@ def _parser():
     default = {field.name: field.default for field in fields(Job)}
     for name, kind, text in PLAN_FLAGS:
         need = {"required": True} if default[name] is MISSING else {"default": default[name]}
-        shown = (
-            ""
-            if "required" in need
-            else f"; default {default[name]:g}"
-            if kind is not str
-            else f"; default {default[name]}"
-        )
+        value = default[name]
+        shown = "" if value in (MISSING, None) else f"; default {value:{'' if kind is str else 'g'}}"
         plan.add_argument(f"--{name}", type=kind, metavar=name.upper(), help=text + shown, **need)
     plan.add_argument("--json", action="store_true", help="base units (B, FLOP, s), for programs; errors as JSON, too")
     plan.add_argument("--all", action="store_true", dest="all_lines", help="intermediate lines, too")
@@ -80,7 +75,7 @@ PLAN_FLAGS = (
     ("gpu", str, "a device's id, such as h100_sxm"),
     ("gpus", whole, "how many of them"),
     ("seq", whole, "tokens of a sequence"),
-    ("batch", whole, "sequences in one step, all replicas together"),
+    ("batch", whole, "sequences in one step, all replicas together; default one micro-batch each"),
     ("zero", whole, "ZeRO stage 0 to 3"),
     ("tp", whole, "tensor-parallel ranks, with sequence parallelism"),
     ("pp", whole, "pipeline stages"),

@@ -19,7 +19,8 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True)
 class Job:
-    """One training job. ``batch``: sequences of all replicas in one step; ``microbatch``: of one replica at a time.
+    """One training job. ``batch``: sequences of all replicas in one step, by default one micro-batch each; ``microbatch``:
+    sequences of one replica at a time.
 
     ``zero``: 0 to 3. ``tp``: tensor-parallel ranks, with sequence parallelism; ``pp``: pipeline stages (1F1B).
     ``usable``: share of the device's memory that tensors may take; the rest is left to the context, communication
@@ -30,7 +31,7 @@ class Job:
     gpu: str
     gpus: int = 1
     seq: int = 4096
-    batch: int = 1
+    batch: int | None = None
     zero: int = 0
     tp: int = 1
     pp: int = 1
@@ -45,6 +46,8 @@ class Job:
     def __post_init__(self):
         for name in ("gpus", "seq", "batch", "tp", "pp", "microbatch", "tokens", "node"):
             value = getattr(self, name)
+            if name == "batch" and value is None:
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise PlanError(name, f"{name} is {value!r}: a whole number of at least 1 is needed")
         self._choice("zero", (0, 1, 2, 3))
@@ -92,6 +95,8 @@ class Job:
                 f"{self.gpus} GPUs cannot be laid out as tp {self.tp} x pp {self.pp}: a multiple of {ask} is needed, "
                 f"such as {max(ask, self.gpus // ask * ask)}",
             )
+        if self.batch is None:
+            object.__setattr__(self, "batch", self.replicas * self.microbatch)
         if self.batch % self.replicas:
             raise PlanError(
                 "batch",
