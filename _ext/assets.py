@@ -14,6 +14,10 @@ TEMPLATES = Path(__file__).parent / "templates"
 WRITTEN_FOR = {  # sha256 of the theme files that our templates stand in for
     Path(pydata_sphinx_theme.__file__).parent
     / "theme/pydata_sphinx_theme/static/webpack-macros.html": "b1f893e4416c7cc7",
+    Path(pydata_sphinx_theme.__file__).parent
+    / "theme/pydata_sphinx_theme/components/search-button-field.html": "518dda81dd8cd06a",
+    Path(pydata_sphinx_theme.__file__).parent
+    / "theme/pydata_sphinx_theme/components/navbar-logo.html": "4eeb463826bddfe4",
     Path(sphinx_book_theme.__file__).parent / "theme/sphinx_book_theme/layout.html": "2cd2fbbe2caedf3a",
 }
 

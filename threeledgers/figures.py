@@ -54,7 +54,7 @@ class Drawing:
         self.svg = _svg(figure, self.alt)
 
     def _repr_html_(self):
-        return f'<figure class="tl-figure">{self.svg}</figure>'
+        return f'<figure class="tl-figure" tabindex="0">{self.svg}</figure>'
 
     def __repr__(self):
         return f"Figure: {self.alt}"
