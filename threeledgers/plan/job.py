@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 
 from threeledgers import specs
+from threeledgers.formulas import group_bandwidth
 from threeledgers.specs import gpu, latency, model
 
 CHECKPOINTS = ("none", "selective", "full")
@@ -197,8 +198,6 @@ def inputs(job):
 
 def _wire(group, distance, size, job, link):
     """Bandwidth and latency of a group whose neighbouring ranks lie ``distance`` GPUs apart: tensor inside data inside pipeline."""
-    from threeledgers.formulas import group_bandwidth
-
     members = min(size, max(1, job.node // distance))
     inside = distance * (size - 1) < job.node and members == size
     wires = latency("link")
