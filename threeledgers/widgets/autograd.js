@@ -1,9 +1,11 @@
 // The bar that overflows: who holds the memory of a training step when most is held, and one step from left to right.
-// MODELS (shapes) and GPUS (capacities) come from the specs, F from the formulas.
-const BATCHES = [1, 2, 4, 8, 16, 32, 64], LENGTHS = [256, 512, 1024, 2048, 4096, 8192, 16384, 32768];
-const OPTIMIZERS = [["adam", "Adam (mixed)"], ["adam8", "8-bit Adam"], ["sgd", "SGD"]];
-const NAMES = {weights: "weights", gradients: "gradients", optimizer: "optimizer states", layers: "saved by the layers", head: "saved by head and loss", passing: "while going backward"};
-const FILLS = {weights: ["memory", 1], gradients: ["memory", .7], optimizer: ["memory", .4], layers: ["flops", 1], head: ["flops", .65], passing: ["flops", .35]};
+// MODELS (shapes), GPUS (capacities) and CHOICES (what a setting may be) come from autograd.py, F from the formulas.
+const LABELS = {adam: "Adam (mixed)", adam8: "8-bit Adam", sgd: "SGD",
+  fused: "fused (SDPA)", eager: "eager", none: "none", selective: "attention core only", full: "every layer"};
+const NAMES = {weights: "weights", gradients: "gradients", optimizer: "optimizer states", layers: "saved by the layers",
+  head: "saved by head and loss", passing: "while going backward"};
+const FILLS = {weights: ["memory", 1], gradients: ["memory", .7], optimizer: ["memory", .4], layers: ["flops", 1],
+  head: ["flops", .65], passing: ["flops", .35]};
 
 function holders(s, batch) {
   const m = MODELS[s.model], all = {...m, batch, seq: s.seq, tensor_ranks: 1, elem_bytes: 2};
@@ -12,12 +14,14 @@ function holders(s, batch) {
   const block = s.attention === "fused" ? F.llama_block_saved_bytes(all) : F.eager_block_saved_bytes(all);
   const kept = {none: () => block, selective: () => F.sp_selective_saved_bytes(all), full: () => F.checkpoint_saved_bytes(all)}[s.checkpoint]();
   const again = s.checkpoint === "full" ? block : block - kept;
-  return {weights: F.weights_bytes({params, elem_bytes: 2}), gradients: F.grads_bytes({params, elem_bytes: 2}), optimizer: states[s.optimizer](),
-    layers: m.layers * kept, head: F.head_saved_bytes(all), passing: Math.max(F.loss_backward_bytes(all), F.head_backward_bytes(all), again), kept, again};
+  return {weights: F.weights_bytes({params, elem_bytes: 2}), gradients: F.grads_bytes({params, elem_bytes: 2}),
+    optimizer: states[s.optimizer](), layers: m.layers * kept, head: F.head_saved_bytes(all),
+    passing: Math.max(F.loss_backward_bytes(all), F.head_backward_bytes(all), again), kept, again};
 }
 
 const PARTS = Object.keys(NAMES);
 const sum = held => PARTS.reduce((t, name) => t + held[name], 0);
+const floor = held => held.weights + held.gradients + held.optimizer;
 
 // the largest batch: everything but the states grows nearly in proportion; the last steps are tried
 function largest(s, capacity) {
@@ -28,98 +32,139 @@ function largest(s, capacity) {
   return n;
 }
 
-// bytes held: after each layer forward, at the loss, and after each layer backward
+// [layers gone through, bytes held]: up a layer at a time, the head, the loss going backward, down again; where a layer kept
+// less than backward needs, the rest is computed again first and is held for that layer only
 function course(s, held) {
-  const states = held.weights + held.gradients + held.optimizer, L = MODELS[s.model].layers, points = [];
-  for (let k = 0; k <= L; k++) points.push(states + k * held.kept);
-  points.push(states + L * held.kept + held.head, states + L * held.kept + held.head + held.passing);
-  for (let k = L; k > 0; k--) points.push(states + k * held.kept + held.again);
-  points.push(states);
+  const states = floor(held), L = MODELS[s.model].layers, full = states + L * held.kept + held.head, points = [];
+  for (let k = 0; k <= L; k++) points.push([k, states + k * held.kept]);
+  points.push([L + 1, full], [L + 1, full + held.passing], [L + 2, states + L * held.kept]);
+  for (let k = L; k > 0; k--) {
+    const at = 2 * L + 2 - k;
+    if (held.again) points.push([at + 0.5, states + k * held.kept + held.again]);
+    points.push([at + 1, states + (k - 1) * held.kept]);
+  }
   return points;
 }
 
+// a setting outside its list is refused by name
+function check(s) {
+  for (const [name, accepted] of Object.entries(CHOICES)) {
+    if (!accepted.includes(s[name])) throw new Error(`${name} is ${JSON.stringify(s[name])}: it must be one of ${accepted.join(", ")}`);
+  }
+}
+
 function trace(s) {
+  check(s);
   const held = holders(s, s.batch), capacity = GPUS[s.gpu].bytes, total = sum(held);
-  return {held: Object.fromEntries(PARTS.map(name => [name, held[name]])), total, capacity, fits: total <= capacity, most: largest(s, capacity), course: course(s, held)};
+  return {states: floor(held), held: Object.fromEntries(PARTS.map(name => [name, held[name]])), total, capacity, fits: total <= capacity,
+    over: Math.max(0, total - capacity), most: largest(s, capacity), course: course(s, held)};
 }
 
 const giga = n => {
+  if (!n) return "0 GB";
   const g = n / 1e9;
   return `${g >= 100 ? Math.round(g).toLocaleString("en-US") : g >= 10 ? g.toFixed(1) : g.toFixed(2)} GB`;
 };
 
 function summary(s, t) {
-  const states = t.held.weights + t.held.gradients + t.held.optimizer, card = `${giga(t.capacity)} of ${GPUS[s.gpu].name}`;
+  const {states} = t, card = `${giga(t.capacity)} of ${GPUS[s.gpu].name}`;
   const [name] = PARTS.map(n => [n, t.held[n]]).reduce((a, b) => b[1] > a[1] ? b : a);
-  const verdict = t.fits ? `fits into the ${card}` : `is ${giga(t.total - t.capacity)} more than the ${card}`;
-  const most = states > t.capacity ? "Not even the states fit" : t.most ? `At most ${kit.plural(t.most, "sequence")} of this length would fit` : "Not even one sequence fits beside the states";
-  return `${giga(t.total)} at the peak ${verdict}: states ${giga(states)}, saved tensors ${giga(t.total - states)}. The largest part: ${NAMES[name]}, ${giga(t.held[name])}. ${most}.`;
+  const verdict = t.fits ? `fits into the ${card}` : `is ${giga(t.over)} more than the ${card}`;
+  const most = states > t.capacity ? "Not even the states fit"
+    : t.most ? `At most ${kit.plural(t.most, "sequence")} of this length would fit` : "Not even one sequence fits beside the states";
+  return `${giga(t.total)} at the peak ${verdict}: states ${giga(states)}, saved tensors ${giga(t.total - states)}. `
+    + `The largest part: ${NAMES[name]}, ${giga(t.held[name])}. ${most}.`;
 }
 
 const colour = name => ({fill: `var(--tl-${FILLS[name][0]}, ${FILLS[name][0] === "memory" ? "#0072b2" : "#d55e00"})`, "fill-opacity": FILLS[name][1]});
-const label = (x, y, text, anchor = "start", size = 10) => kit.svg("text", {x, y, "text-anchor": anchor, style: `font-size: ${size}px`}, text);
-const rule = (x1, y1, x2, y2, dash) => kit.svg("line", {x1, y1, x2, y2, stroke: "currentColor", "stroke-width": 1.2, "stroke-dasharray": dash});
+const label = (x, y, text, anchor = "start") => kit.svg("text", {x, y, "text-anchor": anchor, style: "font-size: 12px"}, text);
+const rule = (x1, y1, x2, y2, more) => kit.svg("line", {x1, y1, x2, y2, stroke: "currentColor", ...more});
+const picture = (width, height, ...kids) => kit.svg("svg", {viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true",
+  style: `max-width: ${width}px; margin-top: .4rem`}, ...kids);
+const badge = (x, y, n) => kit.svg("g", {}, kit.svg("circle", {cx: x, cy: y, r: 8, fill: "#fff", stroke: "#111", "stroke-width": .6}),
+  kit.svg("text", {x, y: y + 4, "text-anchor": "middle", style: "font-size: 12px; fill: #111"}, String(n)));
 
-function bar(t) {
-  const width = 396, scale = width / Math.max(t.total, t.capacity), key = kit.id(), kids = [];
-  kids.push(kit.svg("pattern", {id: key, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)"}, kit.svg("line", {x1: 0, y1: 0, x2: 0, y2: 6, stroke: "currentColor", "stroke-width": 2})));
+// one unit of a picture is one pixel, whatever the width, so that text keeps its size on a phone
+function bar(t, width) {
+  const scale = (width - 4) / Math.max(t.total, t.capacity), kids = [], key = kit.id();
   let x = 2;
-  PARTS.forEach((name, n) => {
-    const w = t.held[name] * scale;
-    if (!w) return;
-    kids.push(kit.svg("rect", {x, y: 16, width: w, height: 30, stroke: "currentColor", "stroke-width": .6, ...colour(name)}));
-    if (w > 14) {
-      kids.push(kit.svg("circle", {cx: x + w / 2, cy: 31, r: 7, fill: "#fff"}));
-      kids.push(kit.svg("text", {x: x + w / 2, y: 34.5, "text-anchor": "middle", style: "font-size: 10px; fill: #111"}, String(n + 1)));
-    }
-    x += w;
-  });
-  const edge = 2 + t.capacity * scale;
-  if (!t.fits) kids.push(kit.svg("rect", {x: edge, y: 47, width: Math.max(1, x - edge), height: 6, fill: `url(#${key})`, stroke: "currentColor", "stroke-width": .6}));
-  kids.push(rule(edge, 10, edge, 54), label(Math.min(edge, width), 8, `the card: ${giga(t.capacity)}`, edge > 90 ? "end" : "start"));
-  if (!t.fits) kids.push(label(Math.min(x, width), 64, `over by ${giga(t.total - t.capacity)}`, "end"));
-  return kit.svg("svg", {viewBox: `0 0 400 ${t.fits ? 56 : 68}`, "aria-hidden": "true", style: "max-width: 40rem"}, ...kids);
+  const spans = PARTS.map((name, n) => ({name, n: n + 1, w: t.held[name] * scale})).filter(({w}) => w), thin = spans.filter(({w}) => w < 20);
+  for (const span of spans) { span.x = x; span.mid = x + span.w / 2; x += span.w; }
+  // numbers of thin parts stand above the bar, side by side
+  thin.forEach((span, k) => { span.at = Math.max(span.mid, 10, k ? thin[k - 1].at + 18 : 0); });
+  for (let k = thin.length - 1, right = width - 10; k >= 0; k--, right -= 18) thin[k].at = Math.min(thin[k].at, right);
+  const top = thin.length ? 44 : 20, end = top + 34, edge = 2 + t.capacity * scale;
+  for (const span of spans) {
+    kids.push(kit.svg("rect", {x: span.x, y: top, width: span.w, height: 34, stroke: "currentColor", "stroke-width": .6, ...colour(span.name)}));
+    if (span.at) kids.push(rule(span.at, top - 8, span.mid, top, {"stroke-width": .8}));
+  }
+  if (t.over) {
+    kids.push(kit.svg("pattern", {id: key, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)"},
+        rule(0, 0, 0, 6, {"stroke-width": 2})),
+      kit.svg("rect", {x: edge, y: end + 1, width: Math.max(1, x - edge), height: 8, fill: `url(#${key})`, stroke: "currentColor", "stroke-width": .6}),
+      label(width - 2, end + 23, `over by ${giga(t.over)}`, "end"));
+  } else {
+    kids.push(kit.svg("rect", {x, y: top, width: edge - x, height: 34, fill: "none", stroke: "currentColor", "stroke-dasharray": "3 3"}));
+    if (edge - x > 90) kids.push(label((x + edge) / 2, top + 21, `${giga(t.capacity - t.total)} free`, "middle"));
+  }
+  kids.push(rule(edge, 16, edge, end + 9, {"stroke-width": 2}),
+    label(Math.min(edge, width - 2), 12, `the card: ${giga(t.capacity)}`, edge > width / 2 ? "end" : "start"),
+    ...spans.map(span => span.at ? badge(span.at, top - 16, span.n) : badge(span.mid, top + 17, span.n)));
+  return picture(width, end + (t.over ? 28 : 11), ...kids);
 }
 
-function line(s, t) {
-  const top = Math.max(t.total, t.capacity) * 1.16, X = k => 44 + k / (t.course.length - 1) * 350, Y = n => 118 - n / top * 104;
-  const points = t.course.map((n, k) => `${X(k).toFixed(1)},${Y(n).toFixed(1)}`).join(" "), peak = t.course.indexOf(Math.max(...t.course)), high = t.course[peak];
-  const steps = [0, .5, 1].map(part => part * t.capacity);
-  return kit.svg("svg", {viewBox: "0 0 400 146", "aria-hidden": "true", style: "max-width: 40rem; margin-top: .6rem"},
-    rule(44, 118, 396, 118), rule(44, 12, 44, 118),
-    ...steps.map(n => label(40, Y(n) + 3, (n / 1e9).toFixed(0), "end", 9)), label(2, 8, "held (GB)", "start", 9),
-    rule(44, Y(t.capacity), 396, Y(t.capacity), "4 3"), label(396, Y(t.capacity) - 3, "the card", "end", 9),
-    kit.svg("polyline", {points, fill: "none", stroke: "var(--tl-flops, #d55e00)", "stroke-width": 2}),
-    kit.svg("circle", {cx: X(peak), cy: Y(high), r: 3, fill: "currentColor"}),
-    label(X(peak), Y(high) - 6, `peak ${giga(high)}`, "middle", 9),
-    label(X(peak / 2), 130, "forward", "middle", 9), label(X((peak + t.course.length) / 2), 130, "backward", "middle", 9), label(220, 143, `one step, layer by layer (${MODELS[s.model].layers} layers)`, "middle", 9));
+function line(s, t, width) {
+  const high = Math.max(t.total, t.capacity) * 1.2, rough = high / 4, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find(m => m * power >= rough) * power;
+  const ticks = Array.from({length: Math.floor(high / step) + 1}, (_, n) => [n * step, (n * step / 1e9).toLocaleString("en-US")]);
+  const left = 10 + 7.5 * Math.max(...ticks.map(([, text]) => text.length)), right = width - 4, foot = 168, L = MODELS[s.model].layers;
+  const X = at => left + at / (2 * L + 2) * (right - left), Y = n => foot - n / high * (foot - 24);
+  const points = t.course.map(([at, n]) => `${X(at).toFixed(1)},${Y(n).toFixed(1)}`).join(" ");
+  const flat = Y(t.states), peak = Y(t.total), card = Y(t.capacity);
+  const saved = colour("layers"), dashes = {"stroke-dasharray": "5 3", "stroke-width": 1.5};
+  const crossed = card < peak && card > peak - 24, low = foot - card < 24; // texts make way for the card's line
+  return picture(width, 204, label(2, 12, "GB held"), rule(right - 142, 8, right - 118, 8, dashes), label(right - 112, 12, `the card: ${giga(t.capacity)}`),
+    ...ticks.flatMap(([n, text]) => [rule(left, Y(n), right, Y(n), {"stroke-opacity": n ? .2 : 1}), label(left - 5, Y(n) + 4, text, "end")]),
+    kit.svg("rect", {x: left, y: flat, width: right - left, height: foot - flat, ...colour("weights"), "fill-opacity": .22}),
+    kit.svg("polygon", {points: `${left},${flat} ${points} ${right},${flat}`, ...saved, "fill-opacity": .22}),
+    kit.svg("polyline", {points, fill: "none", stroke: saved.fill, "stroke-width": 2, "stroke-linejoin": "round"}),
+    rule(left, card, right, card, dashes),
+    kit.svg("circle", {cx: X(L + 1), cy: peak, r: 3.5, fill: "currentColor"}),
+    label(X(L + 1), crossed ? peak + 18 : peak - 8, `peak ${giga(t.total)}`, "middle"),
+    foot - flat > (low ? 44 : 20) ? label(left + 6, low ? flat + 16 : foot - 6, `states ${giga(t.states)}`) : null,
+    label(X(L / 2), 183, "forward", "middle"), label(X(L + 1), 183, "loss", "middle"), label(X(1.5 * L + 2), 183, "backward", "middle"),
+    label((left + right) / 2, 199, `one step, layer by layer (${L} layers)`, "middle"));
 }
 
 const legend = t => kit.el("ol", {style: "font-size: .85rem; margin: .3rem 0; padding-left: 1.6rem; columns: 15rem"}, ...PARTS.map(name => kit.el("li", {},
-  kit.el("span", {"aria-hidden": "true", style: `display: inline-block; width: .8em; height: .8em; border: 1px solid currentColor; background: ${colour(name).fill}; opacity: ${Math.max(.4, FILLS[name][1])}; margin-right: .4em`}),
-  `${NAMES[name]}: ${giga(t.held[name])}`)));
+  kit.svg("svg", {viewBox: "0 0 12 12", "aria-hidden": "true", style: "display: inline-block; width: .8em; margin-right: .4em"},
+    kit.svg("rect", {x: .5, y: .5, width: 11, height: 11, stroke: "currentColor", ...colour(name)})), `${NAMES[name]}: ${giga(t.held[name])}`)));
 
 function render({model, el}) {
-  let s = {...model.get("settings")};
-  const picture = kit.el("div"), live = kit.live();
+  let s = {...model.get("settings")}, width = 720;
+  const pictures = kit.el("div"), live = kit.live();
+  const draw = t => pictures.replaceChildren(bar(t, width), legend(t), line(s, t, width));
   const update = change => {
     s = {...s, ...change};
-    if (change) { model.set("settings", s); model.save_changes(); }
     const t = trace(s);
-    picture.replaceChildren(bar(t), legend(t), line(s, t));
+    if (change) { model.set("settings", s); model.save_changes(); }
+    draw(t);
     live.textContent = summary(s, t);
   };
   const names = table => Object.entries(table).map(([id, {name}]) => [id, name]);
+  const choose = (label, name, options = CHOICES[name].map(id => [id, LABELS[id]])) =>
+    kit.select({label, options, value: s[name], on: value => update({[name]: value})});
+  const slide = (label, name) =>
+    kit.slider({label, values: CHOICES[name], value: s[name], show: kit.count, on: value => update({[name]: value})});
   const controls = kit.el("div", {class: "tlw-controls"},
-    kit.select({label: "model", options: names(MODELS), value: s.model, on: id => update({model: id})}),
-    kit.select({label: "optimizer", options: OPTIMIZERS, value: s.optimizer, on: optimizer => update({optimizer})}),
-    kit.slider({label: "tokens in a sequence", values: LENGTHS, value: s.seq, show: kit.count, on: seq => update({seq})}),
-    kit.slider({label: "sequences at a time", values: BATCHES, value: s.batch, on: batch => update({batch})}),
-    kit.select({label: "attention", options: [["fused", "fused (SDPA)"], ["eager", "eager"]], value: s.attention, on: attention => update({attention})}),
-    kit.select({label: "checkpointing", options: [["none", "none"], ["selective", "attention core only"], ["full", "every layer"]], value: s.checkpoint, on: checkpoint => update({checkpoint})}),
-    kit.select({label: "card", options: names(GPUS), value: s.gpu, on: id => update({gpu: id})}));
+    choose("model", "model", names(MODELS)), choose("optimizer", "optimizer"),
+    slide("tokens in a sequence", "seq"), slide("sequences at a time", "batch"), choose("attention", "attention"), choose("checkpointing", "checkpoint"), choose("card", "gpu", names(GPUS)));
   update();
-  el.append(kit.frame("The bar that overflows", controls, picture, live));
+  el.append(kit.frame("The bar that overflows", controls, pictures, live));
+  new ResizeObserver(([{contentRect}]) => {
+    const now = Math.round(Math.min(720, Math.max(260, contentRect.width)));
+    if (contentRect.width && now !== width) { width = now; requestAnimationFrame(() => draw(trace(s))); }
+  }).observe(pictures);
 }
 
 export default {render, trace, summary};

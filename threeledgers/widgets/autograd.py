@@ -14,12 +14,34 @@ SETTINGS = {
 }
 MODELS = ("small", "llama2_7b", "llama3_8b", "llama2_13b", "llama2_70b")
 GPUS = ("t4", "a100_sxm_80", "h100_sxm", "h200_sxm", "b200_sxm")
+CHOICES = {
+    "model": MODELS,
+    "batch": (1, 2, 4, 8, 16, 32, 64),
+    "seq": tuple(2**k for k in range(8, 16)),
+    "attention": ("fused", "eager"),
+    "checkpoint": ("none", "selective", "full"),
+    "optimizer": ("adam", "adam8", "sgd"),
+    "gpu": GPUS,
+}
 SHAPE = ("vocab", "hidden", "layers", "heads", "kv_heads", "head_dim", "ffn")
 
 
+ROWS = (
+    ("llama2_7b", 4096, "fused", "none"),
+    ("llama2_7b", 4096, "eager", "none"),
+    ("llama2_7b", 4096, "fused", "full"),
+    ("llama3_8b", 4096, "fused", "none"),
+    ("llama3_8b", 4096, "eager", "none"),
+    ("llama3_8b", 32768, "fused", "none"),
+    ("llama3_8b", 32768, "eager", "none"),
+    ("llama2_70b", 4096, "fused", "none"),
+)
+
+
 def constants():
-    """Shapes and capacities, by id, for the script."""
+    """What each setting may be, and shapes and capacities by id, for the script."""
     return {
+        "CHOICES": CHOICES,
         "MODELS": {id: {"name": model(id).name} | {n: getattr(model(id), n) for n in SHAPE} for id in MODELS},
         "GPUS": {id: {"name": gpu(id).name, "bytes": gpu(id).memory_bytes} for id in GPUS},
     }
@@ -65,19 +87,21 @@ def table():
     from threeledgers.widgets import FoldedTable
 
     rows, card = [], gpu(SETTINGS["gpu"])
-    for id, seq, attention, checkpoint in (
-        ("llama2_7b", 4096, "fused", "none"),
-        ("llama2_7b", 4096, "eager", "none"),
-        ("llama2_7b", 4096, "fused", "full"),
-        ("llama3_8b", 4096, "fused", "none"),
-        ("llama3_8b", 32768, "fused", "none"),
-        ("llama3_8b", 32768, "eager", "none"),
-    ):
+    for id, seq, attention, checkpoint in ROWS:
         held = holders(SETTINGS | {"model": id, "seq": seq, "attention": attention, "checkpoint": checkpoint})
         states = held["weights"] + held["gradients"] + held["optimizer"]
         total = sum(held.values())
         fits = "yes" if total <= card.memory_bytes else "no"
         numbers = [f"{n / 1e9:,.1f} GB" for n in (states, total - states, total)]
         rows.append((model(id).name, f"{seq:,}", attention, checkpoint, *numbers, fits))
-    head = ("model", "tokens", "attention", "checkpoint", "states", "saved", "at the peak", f"fits {card.name}")
+    head = (
+        "model",
+        "tokens",
+        "attention",
+        "checkpoint",
+        "states",
+        "saved",
+        "at the peak",
+        f"fits {card.memory_bytes / 1e9:.0f} GB",
+    )
     return FoldedTable("The same as a table: one sequence, mixed-precision Adam", head, rows)
