@@ -76,7 +76,7 @@ def _start(ranks, arguments):
     for process, _, errors in done:
         if process.returncode:
             raise RuntimeError(f"a rank of {ranks} failed: {errors.strip().splitlines()[-1:]}")
-    return [json.loads(out) for _, out, _ in done]
+    return [json.loads(out.splitlines()[-1]) for _, out, _ in done]  # gloo of torch 2.9 prints lines of its own before
 
 
 def _rank(rank, ranks, store, message, *names):

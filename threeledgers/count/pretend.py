@@ -1,6 +1,7 @@
 """Tensors without memory and groups without ranks, so that 405 billion parameters can be counted on a laptop."""
 
 from contextlib import contextmanager
+from importlib import import_module
 from math import prod
 
 import torch
@@ -52,6 +53,8 @@ def fake_group(*ranks, rank=0, names=None):
 
     if dist.is_initialized():
         raise RuntimeError("a process group exists already: a fake one would replace it")
+    if not torch._C._dispatch_has_kernel_for_dispatch_key("c10d::scatter_", "Meta"):
+        import_module("torch.distributed._tools.fake_collectives")  # torch 2.9 lacks them for fake tensors otherwise
     world = prod(ranks)
     if not ranks or not 0 <= rank < world:
         raise ValueError(f"rank {rank} is not in a group of {' x '.join(map(str, ranks)) or 'no'} ranks")
