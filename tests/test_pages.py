@@ -6,7 +6,7 @@ from tests.pages import SITE
 from tests.test_site import PAGES
 
 pytestmark = pytest.mark.site
-HEAVIEST = 500_000  # bytes, gzipped, everything a first visit loads
+HEAVIEST = 250_000  # bytes, gzipped, everything a first visit loads
 NAMES = [p.relative_to(SITE).as_posix() for p in PAGES]
 
 
