@@ -42,7 +42,14 @@ def config_inited(app, config):
 def build_finished(app, error):
     if error or app.builder.format != "html":
         return
-    for pattern in ("scripts/fontawesome.js*", "**/*.map", "**/*.ttf", "locales/**/*.?o", "sbt-webpack-macros.html", "webpack-macros.html"):
+    for pattern in (
+        "scripts/fontawesome.js*",
+        "**/*.map",
+        "**/*.ttf",
+        "locales/**/*.?o",
+        "sbt-webpack-macros.html",
+        "webpack-macros.html",
+    ):
         for path in Path(app.outdir, "_static").glob(pattern):
             path.unlink()
 

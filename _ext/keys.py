@@ -10,6 +10,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from _ext import address
+
 ENVIRONMENT = ("threeledgers/**/*", "labs/records/*", "requirements.txt")
 SITE = (
     "lectures/**/*",
@@ -48,7 +50,7 @@ def environment(root):
 
 def site(root):
     """Hash of all that the site depends on."""
-    return digest(Path(root), (*ENVIRONMENT, *SITE), installed())
+    return digest(Path(root), (*ENVIRONMENT, *SITE), installed() + repr(address.find(root)))
 
 
 def cache_path(root):

@@ -31,7 +31,19 @@ NEEDED_FOR = {
 WHOLE = {"search"}  # the search page runs scripts that look for one another
 FIRST = "documentation_options"  # inline scripts write into what this one makes
 SHEETS = {"styles/pydata-sphinx-theme.css": (200_000, 396_738), "sphinx-design.min.css": (35_000, 54_807)}
-BUILT = ("bs-", "tooltip", "show", "fade", "modal", "collaps", "pst-", "active", "hover", "focus", "was-")  # names made by scripts
+BUILT = (
+    "bs-",
+    "tooltip",
+    "show",
+    "fade",
+    "modal",
+    "collaps",
+    "pst-",
+    "active",
+    "hover",
+    "focus",
+    "was-",
+)  # names made by scripts
 ICONS = "_static/vendor/fontawesome/webfonts"
 
 
@@ -65,9 +77,7 @@ def build_finished(app, error):
     texts = [f.read_text(encoding="utf8") for f in out.rglob("*.html")]
     scripts = [f.read_text(encoding="utf8") for f in (out / "_static").rglob("*.js")]
     words = set(re.findall(r"[\w-]+", "\n".join(texts + scripts)))
-    report = [
-        trim_sheet(out / "_static" / name, words, least, whole) for name, (least, whole) in SHEETS.items()
-    ]
+    report = [trim_sheet(out / "_static" / name, words, least, whole) for name, (least, whole) in SHEETS.items()]
     css = "".join(f.read_text(encoding="utf8") for f in (out / "_static").rglob("*.css"))
     report += [trim_fonts(out / ICONS, icons(css), 20_000)]
     report += [trim_fonts(out / "_static/vendor/katex/fonts", letters(texts), 60_000)]
@@ -79,9 +89,13 @@ def trim_sheet(path, words, least, whole):
     """Drop the rules of a style sheet that no page can match; returns a line of report."""
     before = path.stat().st_size
     if before != whole:
-        raise ExtensionError(f"{path.name} has {before:,} bytes, not {whole:,}: the theme changed; read it, then SHEETS")
+        raise ExtensionError(
+            f"{path.name} has {before:,} bytes, not {whole:,}: the theme changed; read it, then SHEETS"
+        )
     rules = tinycss2.parse_stylesheet(path.read_text(encoding="utf8"), skip_comments=True, skip_whitespace=True)
-    text = re.sub(r',\s*url\([^)]*\.ttf\)\s*format\("truetype"\)', "", trimmed(rules, words))  # woff2 is read everywhere
+    text = re.sub(
+        r',\s*url\([^)]*\.ttf\)\s*format\("truetype"\)', "", trimmed(rules, words)
+    )  # woff2 is read everywhere
     path.write_text(text, encoding="utf8")
     after = path.stat().st_size
     if before - after < least:
@@ -133,7 +147,9 @@ def letters(texts):
     """Every character within typeset formulas."""
     found = set()
     for text in texts:
-        for formula in re.findall(r'class="katex-html".*?(?=<span class="katex"|</p>|</div>|</t[dh]>|</li>|</dd>)', text, re.S):
+        for formula in re.findall(
+            r'class="katex-html".*?(?=<span class="katex"|</p>|</div>|</t[dh]>|</li>|</dd>)', text, re.S
+        ):
             found |= set(re.sub(r"<[^>]*>", "", formula))
     return {ord(c) for c in found} | {ord(c) for c in "\u2062\u200b\u2026\u00a0&<>'\""} | set(range(0x20, 0x7F))
 
@@ -144,7 +160,12 @@ def trim_fonts(folder, points, least):
     for path in sorted(folder.glob("*.woff2")):
         before += path.stat().st_size
         options = subset.Options(
-            flavor="woff2", layout_features=["*"], hinting=False, desubroutinize=True, notdef_outline=True, recalc_timestamp=False
+            flavor="woff2",
+            layout_features=["*"],
+            hinting=False,
+            desubroutinize=True,
+            notdef_outline=True,
+            recalc_timestamp=False,
         )
         font = subset.load_font(str(path), options)
         subsetter = subset.Subsetter(options)

@@ -1,16 +1,30 @@
-"""Each page with code can be downloaded as a notebook that holds its outputs.
+"""Each page with code is published as a notebook that reads like the page, runs by itself and holds its outputs.
 
-myst-nb 1.4.0 writes its executed notebook from the one it parsed, not from the one it took out of the cache: on a cache hit
-every output would be missing. The cached cells are copied back, and a notebook without them is not published.
+The text is plain Markdown (``plain.py``). The first cell names the source, the second installs the course's library where it
+is missing and nothing else. myst-nb 1.4.0 writes its executed notebook from the one it parsed, not from the one it took out
+of the cache: on a cache hit every output would be missing. The cached cells are copied back, and a notebook without them is
+not published.
 """
 
+import os
+import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import nbformat
 from myst_nb.core.execute.cache import NotebookClientCache
 from sphinx.errors import ExtensionError
 
+from _ext import address
+from _ext.plain import Page
+
+INSTALL = """# The course's library, where it is missing. Nothing else on this machine changes version.
+import importlib.util
+
+if importlib.util.find_spec("threeledgers") is None:
+    %pip install --quiet {}"""
+HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 _start_client = NotebookClientCache.start_client
 
 
@@ -34,20 +48,59 @@ def published(app, docname):
     return path if path.exists() and docname in app.env.found_docs else None
 
 
-def page_context(app, pagename, templatename, context, doctree):
-    if doctree is None or published(app, pagename) is None:
-        return
-    link = {
-        "type": "link",
-        "url": context["pathto"](f"notebooks/{pagename}.ipynb", 1),
-        "text": ".ipynb",
-        "tooltip": "Download the notebook with its outputs",
-        "icon": "fas fa-code",
-        "label": "download-notebook-button",
-    }
-    for group in context.get("header_buttons") or []:
-        if group.get("label") == "download-buttons":
-            group["buttons"].insert(0, link)
+def requirement(here, environment=os.environ):
+    """What pip is given: the repository at the revision of this build, or the wheel of the archive (``make zip``)."""
+    if here.github:
+        revision = environment.get("GITHUB_SHA", "")
+        at = f"@{revision}" if re.fullmatch(r"[0-9a-f]{40}", revision) else ""
+        return f'"threeledgers @ git+{here.github}{at}"'
+    return f"../../wheel/{wheel_name()}"
+
+
+def wheel_name():
+    """File name of the library's wheel, from pyproject.toml beside this package."""
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    return f"{project['name']}-{project['version']}-py3-none-any.whl"
+
+
+def opening(here, source, docname):
+    """The line that names the source, and what to press first."""
+    where = f"[`{source}`]({here.site}{docname}.html)" if here.site else f"`{source}`"
+    text = f"*A page of Three Ledgers, made from {where}: change that file, not this one.*"
+    if source.startswith("labs/"):
+        text += " *To measure, choose a runtime with a GPU; without one the lab uses the CPU and smaller sizes.*"
+    return text
+
+
+def plain(app, docname, executed):
+    """The notebook to publish, from the executed one."""
+    here, page = address.of(app), Page(app, docname)
+    source = page.source.relative_to(app.srcdir).as_posix()
+    cells = [
+        nbformat.v4.new_markdown_cell(opening(here, source, docname)),
+        nbformat.v4.new_code_cell(INSTALL.format(requirement(here)), metadata={"tags": ["install", "skip-execution"]}),
+    ]
+    for cell in executed.cells:
+        if cell.cell_type == "markdown":
+            cell.source = page.markdown(cell.source)
+            if not cell.source:
+                continue
+        elif HIDDEN & set(cell.metadata.get("tags", [])):
+            cell.metadata |= {"jupyter": {"source_hidden": True}, "cellView": "form"}  # JupyterLab's word, and Colab's
+        cells.append(cell)
+    if works := page.works():
+        cells.append(nbformat.v4.new_markdown_cell(works))
+    for number, cell in enumerate(cells):
+        cell["id"] = f"{docname.replace('/', '-')}-{number:03d}"
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    if source.startswith("labs/"):
+        metadata |= {"accelerator": "GPU", "colab": {"gpuType": "T4"}}
+    if "widgets" in executed.metadata:
+        metadata["widgets"] = executed.metadata["widgets"]
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    nbformat.validate(notebook)
+    return notebook
 
 
 def build_finished(app, error):
@@ -63,11 +116,10 @@ def build_finished(app, error):
             raise ExtensionError(f"{docname}: code cells {empty} have no stored run; nothing is published")
         target = folder / f"{docname}.ipynb"
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+        nbformat.write(plain(app, docname, nbformat.read(source, as_version=4)), target)
 
 
 def setup(app):
     NotebookClientCache.start_client = start_client
-    app.connect("html-page-context", page_context, priority=900)
     app.connect("build-finished", build_finished)
     return {"version": "1", "parallel_read_safe": True}
