@@ -1,10 +1,17 @@
-"""Run the notebooks whose outputs are not in the cache, several at once, before Sphinx runs: the build then executes nothing."""
+"""Run the notebooks whose outputs are not in the cache, several at once, before Sphinx runs: the build then executes nothing.
 
+What ran when, where and how long is kept beside the outputs, for the page that tells it.
+"""
+
+import json
 import os
+import platform
 import shutil
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 from jupyter_cache import get_cache
@@ -13,6 +20,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
 from _ext.keys import cache_path
+
+RUNS = "runs.json"
+UNCHECKED = {"nbval-ignore-output", "skip-execution"}
 
 
 def notebooks(root):
@@ -66,7 +76,7 @@ def execute(root, workers=None, timeout=300):
         print(f"  {path.relative_to(root)}: {'raised' if error else 'ran'}, {seconds:.1f} s", flush=True)
         return job, error, seconds
 
-    failed = {}
+    failed, ran = {}, {}
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         for (path, record, notebook), error, seconds in pool.map(run, todo):
             if error:
@@ -74,8 +84,49 @@ def execute(root, workers=None, timeout=300):
                 continue
             bundle = CacheBundleIn(notebook, record.uri, data={"execution_seconds": seconds})
             cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+            ran[name(root, path)] = {
+                "when": datetime.now(UTC).isoformat(),
+                "seconds": seconds,
+                "machine": machine(),
+            } | counts(notebook)
+    note(root, here / RUNS, ran)
     print(f"  {len(todo) - len(failed)} executed, {len(notebooks(root)) - len(todo)} from the cache", flush=True)
     return failed
+
+
+def name(root, path):
+    """A page's name in the site, without suffix."""
+    return path.relative_to(root).with_suffix("").as_posix()
+
+
+def counts(notebook):
+    """Cells with code, witnesses they show, and cells whose outputs a second run is compared with."""
+    code = [c for c in notebook.cells if c.cell_type == "code" and c.source.strip()]
+    texts = ["".join(o.get("data", {}).get("text/html", "")) for c in code for o in c.get("outputs", [])]
+    return {
+        "cells": len(code),
+        "witnesses": sum(text.count('class="tl-witness"') for text in texts),
+        "compared": sum(not UNCHECKED & set(c.metadata.get("tags", [])) for c in code),
+    }
+
+
+def machine():
+    """Processor, system and versions that a run's outputs come from, as one line."""
+    model = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf8").splitlines()
+        model = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    versions = f"Python {platform.python_version()}, torch {version('torch')}"
+    return f"{model}, {os.cpu_count()} cores, no GPU used; {platform.system()}, {versions}"
+
+
+def note(root, path, ran):
+    """Add the runs of today to those kept; pages that are no longer in the toc go."""
+    kept = json.loads(path.read_text(encoding="utf8")) if path.exists() else {}
+    pages = [name(root, p) for p in notebooks(root)]
+    path.write_text(json.dumps({p: (kept | ran)[p] for p in pages if p in kept | ran}, indent=1), encoding="utf8")
 
 
 if __name__ == "__main__":

@@ -207,4 +207,4 @@ print(f"recomputing: {ratio:.2f} times as long")
 # ## Keep
 
 # %% tags=["nbval-ignore-output"]
-lab.save()
+saved = lab.save()

@@ -212,4 +212,4 @@ explore(picture, stride=[8, 1, 2, 4, 16, 32])
 # {ref}`compare`.
 
 # %% tags=["nbval-ignore-output"]
-lab.save()
+saved = lab.save()

@@ -4,6 +4,8 @@ The references were made by nbclient during the build. nbval 0.11.0 runs them a 
 it passes without looking when a cell holds no stored run (4 makes that a failure).
 """
 
+import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -46,4 +48,7 @@ plugin.IPyNbCell.runtest, plugin.IPyNbCell.compare_outputs = runtest, compare_ou
 def pytest_terminal_summary(terminalreporter, config):
     reports = [r for rs in terminalreporter.stats.values() for r in rs if getattr(r, "when", "") == "call"]
     counts = [n for r in reports for key, n in r.user_properties if key == "compared"]
+    pages = Counter(r.nodeid.partition("::")[0] for r in reports for key, _ in r.user_properties if key == "compared")
+    cells = {name.partition("notebooks/")[2].removesuffix(".ipynb"): n for name, n in pages.items()}
+    Path(config.rootpath, "_build", "compared.json").write_text(json.dumps(cells), encoding="utf8")
     terminalreporter.write_line(f"nbval: {len(counts)} cells compared with {sum(counts)} published outputs")

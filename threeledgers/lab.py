@@ -5,6 +5,7 @@ kernel's own arguments are ignored.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -109,7 +110,7 @@ class Lab:
             path = records.save(self.record(), path or self.out / f"{self.slug}.run.json")
         except records.RecordError as error:
             raise SystemExit(f"lab {self.slug}: {error}") from None
-        print(f"record: {path}")
+        print(f"record: {os.path.relpath(path)}")  # a page that shows this line tells nobody's folders
         return path
 
     def line(self):

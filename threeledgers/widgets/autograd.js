@@ -142,6 +142,7 @@ const legend = t => kit.el("ol", {style: "font-size: .85rem; margin: .3rem 0; pa
 
 function render({model, el}) {
   let s = {...model.get("settings")}, width = 720;
+  s.gpu = kit.gpu(CHOICES.gpu, s.gpu);
   const pictures = kit.el("div"), live = kit.live();
   const draw = t => pictures.replaceChildren(bar(t, width), legend(t), line(s, t, width));
   const update = change => {
@@ -156,9 +157,11 @@ function render({model, el}) {
     kit.select({label, options, value: s[name], on: value => update({[name]: value})});
   const slide = (label, name) =>
     kit.slider({label, values: CHOICES[name], value: s[name], show: kit.count, on: value => update({[name]: value})});
+  const card = choose("card", "gpu", names(GPUS));
+  kit.onGpu(CHOICES.gpu, id => { card.querySelector("select").selectedIndex = CHOICES.gpu.indexOf(id); update({gpu: id}); });
   const controls = kit.el("div", {class: "tlw-controls"},
     choose("model", "model", names(MODELS)), choose("optimizer", "optimizer"),
-    slide("tokens in a sequence", "seq"), slide("sequences at a time", "batch"), choose("attention", "attention"), choose("checkpointing", "checkpoint"), choose("card", "gpu", names(GPUS)));
+    slide("tokens in a sequence", "seq"), slide("sequences at a time", "batch"), choose("attention", "attention"), choose("checkpointing", "checkpoint"), card);
   update();
   el.append(kit.frame("The bar that overflows", controls, pictures, live));
   new ResizeObserver(([{contentRect}]) => {

@@ -1,7 +1,7 @@
 """The bar that overflows: first settings, what the script needs of the specs, and the table for print."""
 
 from threeledgers import formulas as f
-from threeledgers.specs import gpu, model
+from threeledgers.specs import gpu, ids, model
 
 SETTINGS = {
     "model": "llama2_7b",
@@ -13,7 +13,7 @@ SETTINGS = {
     "gpu": "h100_sxm",
 }
 MODELS = ("small", "llama2_7b", "llama3_8b", "llama2_13b", "llama2_70b")
-GPUS = ("t4", "a100_sxm_80", "h100_sxm", "h200_sxm", "b200_sxm")
+GPUS = tuple(sorted(ids("gpu"), key=lambda id: gpu(id).memory_bytes))
 CHOICES = {
     "model": MODELS,
     "batch": (1, 2, 4, 8, 16, 32, 64),

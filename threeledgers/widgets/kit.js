@@ -60,8 +60,13 @@ const kit = (() => {
   // keys stay in the widget: JupyterLab would take arrows and letters for commands on cells
   const frame = (name, ...kids) => el("div", {class: "tlw", role: "group", "aria-label": name, onkeydown: e => e.stopPropagation()},
     el("style", {}, CSS), ...kids);
+  // the GPU that the reader said is theirs (assets/site.js keeps it), where the widget knows it; and word when that changes
+  const gpu = (known, otherwise) => {
+    try { const mine = localStorage.getItem("threeledgers.gpu"); return known.includes(mine) ? mine : otherwise; } catch { return otherwise; }
+  };
+  const onGpu = (known, then) => document.addEventListener("tl-gpu", ({detail}) => { if (known.includes(detail)) then(detail); });
   const count = n => n.toLocaleString("en-US");
   const bytes = n => `${count(n)} ${n === 1 ? "byte" : "bytes"}`;
   const plural = (n, one) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
-  return {el, svg, id, slider, select, text, checkbox, live, frame, count, bytes, plural};
+  return {el, svg, id, slider, select, text, checkbox, live, frame, gpu, onGpu, count, bytes, plural};
 })();

@@ -1,0 +1,43 @@
+// The reader's GPU, kept in this browser, and printing with or without solutions.
+(() => {
+  const KEY = "threeledgers.gpu";
+  const select = document.getElementById("tl-gpu"), note = document.getElementById("tl-gpu-note");
+  const kept = () => { try { return localStorage.getItem(KEY) ?? ""; } catch { return ""; } };
+  if (select) {
+    select.value = kept();
+    if (select.selectedIndex < 0) select.value = "";
+    select.addEventListener("change", () => {
+      try {
+        if (select.value) localStorage.setItem(KEY, select.value); else localStorage.removeItem(KEY);
+        note.textContent = select.value ? "Kept in this browser. Widgets begin with it." : "Forgotten.";
+      } catch { note.textContent = "This browser keeps nothing: it holds for this page."; }
+      document.dispatchEvent(new CustomEvent("tl-gpu", {detail: select.value}));
+    });
+  }
+
+  // in print: a light page, tables of widgets open, solutions and committed guesses only when asked for
+  const root = document.documentElement;
+  let opened = [], shown = [], theme;
+  const open = selector => {
+    for (const d of document.querySelectorAll(selector)) if (!d.open) { d.open = true; opened.push(d); }
+  };
+  window.tlPrint = solutions => {
+    root.dataset.print = solutions ? "solutions" : "questions";
+    window.print();
+  };
+  window.addEventListener("beforeprint", () => {
+    theme ??= root.dataset.theme;
+    root.dataset.theme = "light";
+    open("article details.tl-table");
+    if (root.dataset.print !== "solutions") return;
+    open("article details.sd-dropdown");
+    for (const box of document.querySelectorAll("article .toggle-hidden")) { box.classList.remove("toggle-hidden"); shown.push(box); }
+  });
+  window.addEventListener("afterprint", () => {
+    for (const d of opened) d.open = false;
+    for (const box of shown) box.classList.add("toggle-hidden");
+    if (theme) root.dataset.theme = theme;
+    opened = []; shown = []; theme = undefined;
+    delete root.dataset.print;
+  });
+})();
