@@ -1,20 +1,24 @@
-# make site: build the book · make test: build it and check it · make test-all: and count models of 7B to 405B · make serve: read
-# it at http://localhost:8000
+# make site: build the book · make test: build it and check it · make test-all: and count models of 7B to 405B, and run the
+# notebooks where Colab's packages are · make serve: read it at http://localhost:8000 · make zip: one archive that needs no network
 PYTHON ?= python3
 PORT ?= 8000
 PY := .venv/bin/python
 export PYTHONDONTWRITEBYTECODE := 1
 # A recipe line ends with $(call fail,<step>): when it fails, the step's name is the last thing on the screen.
+comma := ,
 fail = || { echo "make $@: the step '$(1)' failed; see above" >&2; exit 1; }
 
-.PHONY: site test test-all serve environment node browser clean
+.PHONY: site zip test test-all serve environment node node-dev browser clean
 .DEFAULT_GOAL := site
 
 site: environment node
 	@$(PY) -m _ext.build $(call fail,build the site)
 
+zip: site
+	@$(PY) -m _ext.bundle $(call fail,write the archive)
+
 # Fastest failure first: what needs no site, then the site, then what readers get.
-test: environment node
+test: environment node-dev
 	@echo "test: 1/5 style"
 	@$(PY) -m ruff check --quiet $(call fail,ruff)
 	@echo "test: 2/5 formulas, specs, simulators, counters, pages"
@@ -45,8 +49,11 @@ environment: .venv/.ready
 	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . $(call fail,install the package)
 	@touch $@
 
-node:
+node: environment
 	@$(PY) -m _ext.node $(call fail,bring KaTeX)
+
+node-dev: environment
+	@$(PY) -m _ext.node --dev $(call fail,bring KaTeX$(comma) axe and Lighthouse)
 
 browser: environment
 	@$(PY) -m tests.browser $(call fail,find or install a browser)

@@ -9,10 +9,12 @@ remote=${3:-origin}
 ref=refs/heads/notebooks
 
 [[ $source =~ ^[0-9a-f]{40}$ ]] || { echo "publish-notebooks: '$source' is no full commit hash" >&2; exit 2; }
-if [[ -z $(find "$folder/lectures" "$folder/labs" -name '*.ipynb' -print -quit) ]]; then
-  echo "publish-notebooks: no notebook below $1/lectures or $1/labs; the branch stays as it is" >&2
-  exit 2
-fi
+for part in lectures labs; do
+  if [[ ! -d $folder/$part || -z $(find "$folder/$part" -name '*.ipynb' -print -quit) ]]; then
+    echo "publish-notebooks: no notebook in $1/$part; the branch stays as it is" >&2
+    exit 2
+  fi
+done
 
 git_dir=$(git rev-parse --absolute-git-dir)
 scratch=$(mktemp -d)
@@ -23,8 +25,10 @@ export GIT_INDEX_FILE=$scratch/index # the clone's own index and files are left 
 readme=$(git hash-object -w --stdin << TEXT
 # Notebooks of Three Ledgers
 
-Built from commit $source of the course, with their outputs. Each push of changed notebooks replaces this branch: change the
-pages they are made from, not these files.
+The pages with code, with their outputs, built from commit
+$source.
+
+Change the pages they are made from, not these files: each push of changed notebooks replaces this branch.
 TEXT
 )
 git update-index --add --cacheinfo "100644,$readme,README.md"

@@ -1,6 +1,7 @@
 """Find node, and bring the build-time packages of package.json.
 
-``python -m _ext.node`` runs ``npm ci`` when ``node_modules`` does not match the lock file.
+``python -m _ext.node`` runs ``npm ci`` when ``node_modules`` does not match the lock file; with ``--dev`` it brings the
+packages of the tests, too (Lighthouse and axe: 190 MB; the site itself needs 5).
 """
 
 import os
@@ -55,23 +56,24 @@ def find_or_install():
         return find()
 
 
-def install_packages(root=ROOT):
-    """``npm ci`` in ``root``, unless node_modules already matches package-lock.json."""
+def install_packages(root=ROOT, dev=False):
+    """``npm ci`` in ``root``, unless node_modules already matches package-lock.json; ``dev``: with the tests' packages."""
     lock, stamp = root / "package-lock.json", root / "node_modules" / ".lock"
-    if stamp.exists() and stamp.read_bytes() == lock.read_bytes():
+    every, some = lock.read_bytes() + b"dev", lock.read_bytes()
+    if stamp.exists() and stamp.read_bytes() in ((every,) if dev else (every, some)):
         return
     node = Path(find_or_install())
     npm = shutil.which("npm") if shutil.which("node") == str(node) else None
     command = [npm] if npm else [str(node), str(node.parent.parent / "lib/node_modules/npm/bin/npm-cli.js")]
     environment = os.environ | {"PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-    done = subprocess.run([*command, "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=root, env=environment)
+    done = subprocess.run([*command, "ci", *([] if dev else ["--omit=dev"]), "--no-audit", "--no-fund", "--loglevel=error"], cwd=root, env=environment)
     if done.returncode:
-        raise NoNode("npm ci failed: the packages of package.json could not be fetched from the npm registry")
-    shutil.copyfile(lock, stamp)
+        raise NoNode("npm ci failed, see its words above: no way to the npm registry, or package-lock.json does not fit package.json")
+    stamp.write_bytes(every if dev else some)
 
 
 if __name__ == "__main__":
     try:
-        install_packages()
+        install_packages(dev="--dev" in sys.argv)
     except NoNode as error:
         sys.exit(f"node: {error}")

@@ -24,10 +24,11 @@ from playwright.sync_api import sync_playwright
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 ROOT = Path(__file__).parents[1]
-LIGHTHOUSE = ROOT / "node_modules" / "lighthouse" / "cli" / "index.js"
+LIGHTHOUSE = ROOT / "node_modules/lighthouse/cli/index.js"
 LEFT = (".git", ".venv", "node_modules", ".pytest_cache", ".ruff_cache", "__pycache__", "*.egg-info")
-LATER = ("html", "html.new", "work", "benchmarks", "runs", "site.key")  # in _build: made by the build, or not its own
+KEPT = (".jupyter_cache", ".katex")  # of _build: what a build finds again
 TEXTS = ("text/", "application/javascript", "application/json", "image/svg+xml", "application/xml")
+METRICS = ("first-contentful-paint", "largest-contentful-paint", "total-blocking-time")
 NEW = "\nOne more sentence, which changes nothing else ({}).\n"  # what the one-page edit appends
 DIRECTIVE = r"^(`{3,}|:{3,})\{NAME\}[ ]*([^\n]*)\n((?:[ ]*:[\w-]+:[^\n]*\n)*)"  # its first lines
 KNOWN = r"(?!(?:math|code-block|note|list-table)\})[\w-]+"  # to bare Sphinx, too; the others are not
@@ -93,9 +94,8 @@ def books(folder):
     python, (root, *below) = sys.executable, names()
     page = next(name for name in below if name.startswith("lectures/")) + ".md"
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB_", "THREELEDGERS_", "PYTHON"))}
-    kept |= {"PYTHONDONTWRITEBYTECODE": "1"}  # as the Makefile sets it
+    kept["PYTHONDONTWRITEBYTECODE"] = "1"  # as the Makefile sets it
     ours, stock, bare = (folder / name for name in ("ours", "stock", "bare"))
-
     shutil.copytree(ROOT, ours, ignore=_left_out)
     (ours / "node_modules").symlink_to(ROOT / "node_modules")
     made = [ours / "_build" / name for name in ("html", "work", "site.key")]
@@ -117,8 +117,8 @@ def books(folder):
 
 
 def _left_out(folder, files):
-    patterns = LEFT + (LATER if Path(folder) == ROOT / "_build" else ())
-    return shutil.ignore_patterns(*patterns)(folder, files)
+    own = Path(folder) == ROOT / "_build"
+    return [name for name in files if name not in KEPT] if own else shutil.ignore_patterns(*LEFT)(folder, files)
 
 
 def write_neutral(folder, root, below=()):
@@ -182,8 +182,6 @@ class Host(http.server.SimpleHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", kind + ("; charset=utf-8" if kind.startswith(TEXTS) else ""))
         self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "max-age=600")
-        self.send_header("Vary", "Accept-Encoding")
         if packed:
             self.send_header("Content-Encoding", "gzip")
         self.end_headers()
@@ -223,7 +221,6 @@ def visited(folder, wanted, browser):
             html, kb = len(gzip.compress(page.body(), 6)) / 1e3, visit.weight() / 1e3
             found[name] = {"kb": kb, "html": html, "own": len(own), "foreign": len(visit.foreign)}
             visit.context.close()
-        chromium.close()
     return found
 
 
@@ -242,12 +239,10 @@ def lighthouse(address, browser, node, runs, desktop=False):
         if problem := result.get("runtimeError"):
             raise Broken(f"Lighthouse could not judge {address}: {problem['message']}")
         for name, category in result["categories"].items():
-            if category["score"] is None:
-                raise Broken(f"Lighthouse gave no score for {name} of {address}")
-            found.setdefault(name, []).append(round(100 * category["score"]))
-        for name in ("first-contentful-paint", "largest-contentful-paint", "total-blocking-time"):
+            found.setdefault(name, []).append(round(100 * (category["score"] or 0)))
+        for name in METRICS:
             found.setdefault(name, []).append(result["audits"][name]["numericValue"])
-        lost = [r["auditRefs"] for n, r in result["categories"].items() if n != "performance"]
-        failed = {a["id"] for refs in lost for a in refs if a["weight"] and result["audits"][a["id"]]["score"] == 0}
+        refs = [ref for name, c in result["categories"].items() if name != "performance" for ref in c["auditRefs"]]
+        failed = {r["id"] for r in refs if r["weight"] and result["audits"][r["id"]]["score"] == 0}
         found.setdefault("failed", set()).update(failed)
     return found

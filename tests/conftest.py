@@ -93,15 +93,13 @@ def visit(chromium):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """The mutation score of the witnesses that ran, summed over all workers."""
-    scores = [
-        value
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        if getattr(report, "when", "") == "call"
-        for name, value in report.user_properties
-        if name == "mutants"
-    ]
+    """The mutation score of the witnesses that ran, and the heaviest pages, over all workers."""
+    reports = [r for rs in terminalreporter.stats.values() for r in rs if getattr(r, "when", "") == "call"]
+    kept = [pair for report in reports for pair in report.user_properties]
+    scores = [value for name, value in kept if name == "mutants"]
+    pages = {page: (bytes, requests) for name, value in kept if name == "weight" for bytes, requests, page in [value]}
+    for page, (bytes, requests) in sorted(pages.items(), key=lambda item: item[1])[:-4:-1]:
+        terminalreporter.write_line(f"heaviest pages: {page}, {bytes:,} bytes gzipped in {requests} requests")
     if scores:
         caught, made = map(sum, zip(*scores, strict=True))
         terminalreporter.write_line(

@@ -1,42 +1,11 @@
-"""Every built page in a real Chromium, over HTTP and from file://, with every non-local request refused."""
+"""Pages in a real Chromium: what they show without JavaScript, in either scheme, when something is pressed, on paper."""
 
 import pytest
 
-from tests.pages import SITE
-from tests.test_site import PAGES
+from tests.html_page import PAGES, name
 
 pytestmark = pytest.mark.site
-HEAVIEST = 250_000  # bytes, gzipped, everything a first visit loads
-NAMES = [p.relative_to(SITE).as_posix() for p in PAGES]
-
-
-def check(opened):
-    assert opened.clean(), opened.complaints()
-    page = opened.page
-    assert page.locator("h1").count() == 1
-    assert page.locator(".katex-error").count() == 0
-    assert page.evaluate("[...document.querySelectorAll('.math')].every(m => m.querySelector('.katex'))")
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), (
-        "scrolls sideways"
-    )
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("width, scheme", [(1280, "light"), (390, "dark")])
-def test_over_http(visit, base, name, width, scheme):
-    opened = visit(base + name, base, viewport={"width": width, "height": 900}, color_scheme=scheme)
-    check(opened)
-    assert opened.page.evaluate("document.documentElement.dataset.theme") == scheme
-    if name != "index.html":  # that one only leads to lectures/index.html
-        weight = opened.weight()
-        print(f"{name}: {weight:,} bytes gzipped in {len(opened.responses)} requests")
-        assert 50_000 < weight <= HEAVIEST
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_from_a_file(visit, name):
-    opened = visit((SITE / name).as_uri(), "file://")
-    check(opened)
+NAMES = [name(p) for p in PAGES]
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n.startswith("lectures/")])
@@ -84,12 +53,3 @@ def test_the_answer_is_hidden_until_asked_for(visit, base):
     assert not answer.is_visible()
     opened.page.get_by_text("Both guesses are made").click()
     assert answer.is_visible()
-
-
-def test_a_foreign_request_is_caught(visit, tmp_path):
-    planted = tmp_path / "planted.html"
-    planted.write_text(
-        '<h1>x</h1><script src="https://example.org/x.js"></script><script>throw new Error("planted")</script>'
-    )
-    opened = visit(planted.as_uri(), "file://")
-    assert opened.foreign == ["https://example.org/x.js"] and "planted" in " ".join(opened.errors)
