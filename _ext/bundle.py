@@ -15,7 +15,9 @@ import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from _ext.notebooks import wheel_name
+import nbformat
+
+from _ext.notebooks import INSTALL, wheel_name
 
 TOP = "threeledgers-site"
 WHEEL_NEEDS = ("threeledgers", "labs", "pyproject.toml", "README.md", "LICENSE")
@@ -57,6 +59,14 @@ def manifest(files):
     return "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items())).encode()
 
 
+def offline(data):
+    """A published notebook that installs the archive's wheel, whatever the site's own installs."""
+    notebook = nbformat.reads(data.decode(), as_version=4)
+    (cell,) = [c for c in notebook.cells if "install" in c.metadata.get("tags", [])]
+    cell.source = INSTALL.format(f"../../wheel/{wheel_name()}")
+    return nbformat.writes(notebook).encode()
+
+
 def bundle(root, site=None, target=None):
     """Write the archive of the built site; returns its path. Raises RuntimeError when there is no site or no wheel."""
     site, target = site or root / "_build/html", target or root / f"_build/{TOP}.zip"
@@ -66,6 +76,8 @@ def bundle(root, site=None, target=None):
     with tempfile.TemporaryDirectory() as folder:
         made = wheel(root, Path(folder))
         files[f"wheel/{made.name}"] = made.read_bytes()
+    for name in [n for n in files if n.endswith(".ipynb")]:  # without a network the wheel is the library
+        files[name] = offline(files[name])
     files["README.txt"] = READ_ME.format(wheel=made.name).encode()
     files["MANIFEST.sha256"] = manifest(files)
     stamp = date(root).timetuple()[:6]
@@ -85,4 +97,6 @@ if __name__ == "__main__":
     except RuntimeError as error:
         sys.exit(f"zip: {error}")
     with zipfile.ZipFile(made) as archive:
-        print(f"zip: {made.relative_to(Path.cwd())}, {made.stat().st_size / 1e6:.1f} MB, {len(archive.namelist())} files")
+        print(
+            f"zip: {made.relative_to(Path.cwd())}, {made.stat().st_size / 1e6:.1f} MB, {len(archive.namelist())} files"
+        )

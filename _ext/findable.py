@@ -52,6 +52,13 @@ def before_opengraph(app, pagename, templatename, context, doctree):
         context["meta"] = {**(context.get("meta") or {}), "og:description": html.escape(text)}
 
 
+def after_notfound(app, pagename, templatename, context, doctree):
+    """In a book of one page sphinx-notfound-page has no table of contents, and the theme cannot do without one."""
+    if pagename == app.config.notfound_pagename:
+        toctree = context["toctree"]
+        context["toctree"] = lambda *words, **options: toctree(*words, **options) or ""
+
+
 def after_opengraph(app, pagename, templatename, context, doctree):
     here = address.of(app)
     if not here.site:  # a preview needs absolute addresses
@@ -61,5 +68,6 @@ def after_opengraph(app, pagename, templatename, context, doctree):
 def setup(app):
     app.connect("config-inited", config_inited, priority=30)  # after the address is known
     app.connect("html-page-context", before_opengraph, priority=300)
+    app.connect("html-page-context", after_notfound, priority=450)
     app.connect("html-page-context", after_opengraph, priority=900)
     return {"version": "1", "parallel_read_safe": True}

@@ -66,9 +66,15 @@ def install_packages(root=ROOT, dev=False):
     npm = shutil.which("npm") if shutil.which("node") == str(node) else None
     command = [npm] if npm else [str(node), str(node.parent.parent / "lib/node_modules/npm/bin/npm-cli.js")]
     environment = os.environ | {"PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-    done = subprocess.run([*command, "ci", *([] if dev else ["--omit=dev"]), "--no-audit", "--no-fund", "--loglevel=error"], cwd=root, env=environment)
+    done = subprocess.run(
+        [*command, "ci", *([] if dev else ["--omit=dev"]), "--no-audit", "--no-fund", "--loglevel=error"],
+        cwd=root,
+        env=environment,
+    )
     if done.returncode:
-        raise NoNode("npm ci failed, see its words above: no way to the npm registry, or package-lock.json does not fit package.json")
+        raise NoNode(
+            "npm ci failed, see its words above: no way to the npm registry, or package-lock.json does not fit package.json"
+        )
     stamp.write_bytes(every if dev else some)
 
 

@@ -41,7 +41,12 @@ class RunStatus(SphinxDirective):
         uri = self.env.app.builder.get_relative_uri(self.env.docname, page)
         link = nodes.reference("", page, refuri=uri, internal=True)
         numbers = (str(run[name]) for name in ("cells", "witnesses", "compared"))
-        return [link, run["when"][:16].replace("T", "\u00a0").replace("-", "\u2011"), f"{run['seconds']:.1f}\u00a0s", *numbers]
+        return [
+            link,
+            run["when"][:16].replace("T", "\u00a0").replace("-", "\u2011"),
+            f"{run['seconds']:.1f}\u00a0s",
+            *numbers,
+        ]
 
 
 def read(root):

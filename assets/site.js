@@ -1,5 +1,8 @@
-// The reader's GPU, kept in this browser, and printing with or without solutions.
+// The reader's GPU, kept in this browser; printing with or without solutions; search straight from the disk.
 (() => {
+  // from file:// a page cannot read another one, so results come without their lines of text
+  if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
   const KEY = "threeledgers.gpu";
   const select = document.getElementById("tl-gpu"), note = document.getElementById("tl-gpu-note");
   const kept = () => { try { return localStorage.getItem(KEY) ?? ""; } catch { return ""; } };

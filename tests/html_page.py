@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from tests.pages import SITE
+from _ext import address
+from tests.pages import ROOT, SITE
 
 FILES = sorted(p for p in SITE.rglob("*.html") if "_static" not in p.parts)
 
@@ -27,7 +28,7 @@ class Parsed(HTMLParser):
             self.links.append(given["href"])
         if tag in ("script", "img", "iframe", "source", "audio", "video") and given.get("src"):
             self.loads.append(given["src"])
-        if tag == "link" and given.get("href"):
+        if tag == "link" and given.get("href") and given.get("rel") != "canonical":
             self.loads.append(given["href"])
         if tag == "img":
             self.images.append(given.get("alt"))
@@ -58,7 +59,9 @@ def target_of(source, link):
     path = unquote(urlsplit(link).path)
     if not path:
         return source
-    return (SITE / path.lstrip("/") if path.startswith("/") else source.parent / path).resolve()
+    if path.startswith("/"):
+        return (SITE / path.removeprefix(urlsplit(address.find(ROOT).site).path or "/").lstrip("/")).resolve()
+    return (source.parent / path).resolve()
 
 
 def leads_nowhere(source, link):

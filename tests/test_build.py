@@ -108,6 +108,7 @@ def test_a_changed_library_reaches_cells_and_roles(tmp_path):
     for name in ("threeledgers", "_ext"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "node_modules").symlink_to(ROOT / "node_modules")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
     values = "gpu('t4').sms, formulas.copy_traffic(numel=1, elem_bytes=1), figures.STYLE['font.size']"
     cell = f"from threeledgers import figures, formulas, gpu\nprint({values})"
     roles = "{quantity}`t4.sms` {quantity}`copy_traffic(numel=1, elem_bytes=1)`"

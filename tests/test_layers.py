@@ -128,4 +128,20 @@ def test_the_tree_is_the_designs():
     rooms = ".ci .github _ext assets benchmarks labs lectures tests threeledgers"
     assert tops <= {*files.split(), *rooms.split()}
     kinds = {Path(name).suffix for name in done.stdout.splitlines() if "/" in name}
-    assert kinds <= {"", ".py", ".md", ".js", ".css", ".svg", ".html", ".toml", ".csv", ".json", ".bib", ".yml"}
+    assert kinds <= {
+        "",
+        ".py",
+        ".md",
+        ".js",
+        ".css",
+        ".svg",
+        ".png",
+        ".sh",
+        ".txt",
+        ".html",
+        ".toml",
+        ".csv",
+        ".json",
+        ".bib",
+        ".yml",
+    }

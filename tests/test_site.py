@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import re
 
 import jupytext
 import nbformat
@@ -70,3 +71,23 @@ def test_claims_lead_back_to_their_lecture():
 def test_weight_of_the_html():
     sizes = {p.name: len(gzip.compress(p.read_bytes(), 6)) for p in PAGES}
     assert max(sizes.values()) < 60_000, sizes
+
+
+def test_the_status_page_tells_what_was_run_and_compared():
+    """Its counts are those of the notebooks, and of the second run that nbval made of them (make test, step 4)."""
+    told = {}
+    for row in re.findall(r"<tr.*?</tr>", (SITE / "lectures/status.html").read_text(encoding="utf8"), re.S):
+        cells = [re.sub(r"<[^>]+>|\s+", "", cell) for cell in re.findall(r"<td.*?</td>", row, re.S)]
+        if cells and cells[0] != "all":
+            told[cells[0]] = [int(c) for c in cells[3:]]
+    assert set(told) == {p.relative_to(SITE / "notebooks").with_suffix("").as_posix() for p in NOTEBOOKS}
+    for path in NOTEBOOKS:
+        code = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"][1:]
+        outputs = json.dumps([c.outputs for c in code])
+        cells, witnesses, compared = told[path.relative_to(SITE / "notebooks").with_suffix("").as_posix()]
+        assert cells == len(code) and witnesses == outputs.count('class=\\"tl-witness\\"')
+        ignored = [c for c in code if "nbval-ignore-output" in c.metadata.get("tags", [])]
+        assert compared == len(code) - len(ignored)
+    kept = ROOT / "_build/compared.json"
+    assert kept.exists(), "nbval has not run over the published notebooks: make test does it before this"
+    assert json.loads(kept.read_text()) == {page: counts[2] for page, counts in told.items() if counts[2]}
