@@ -4,15 +4,21 @@
 throws its work away, since Sphinx would not repeat the warnings of pages it need not read again.
 """
 
+import contextlib
+import io
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-from _ext import execute, keys, node
+from _ext import keys, node
+
+NOT_NEEDED = (  # imported by others for what a build never does, at a second or two of CPU each
+    "rfc3987_syntax",  # by jsonschema, to check addresses in other scripts
+    "sphinxext.opengraph._social_cards",  # draws with matplotlib; no cards are asked for
+)
 
 
 def step(text):
@@ -28,6 +34,10 @@ def build(root):
         step("nothing changed since the last build")
         return 0
 
+    for module in NOT_NEEDED:
+        sys.modules.setdefault(module, None)
+    from _ext import execute  # after the question whether there is anything to do
+
     step("1/3 running the notebooks")
     try:
         failed = execute.execute(root)
@@ -39,14 +49,7 @@ def build(root):
         return stop("running the notebooks", ", ".join(str(p.relative_to(root)) for p in failed))
 
     step("2/3 building the pages (every warning is an error)")
-    book = Path(sys.executable).with_name("jupyter-book")
-    command = [str(book), "build", str(root), "--path-output", str(work)]
-    command += ["-n", "-W", "--keep-going", "-q"]
-    done = subprocess.run(
-        command, cwd=root, env=os.environ | {"PYTHONPATH": str(node.ROOT)}, stdout=subprocess.PIPE, text=True
-    )
-    if done.returncode:
-        print(done.stdout)
+    if not pages(root, work):
         shutil.rmtree(work, ignore_errors=True)
         return stop("building the pages", "see the warnings above")
 
@@ -58,6 +61,29 @@ def build(root):
     fresh.rename(out)
     stamp.write_text(key)
     return 0
+
+
+def pages(root, work):
+    """Run Jupyter Book in this process, which has imported most of what it needs; whether all went well."""
+    from jupyter_book.cli.main import main
+
+    if str(node.ROOT) not in sys.path:
+        sys.path.insert(0, str(node.ROOT))
+    words, here = io.StringIO(), Path.cwd()
+    os.chdir(root)
+    try:
+        with contextlib.redirect_stdout(words):
+            main(
+                ["build", str(root), "--path-output", str(work), "-n", "-W", "--keep-going", "-q"],
+                standalone_mode=False,
+            )
+        return True
+    except (Exception, SystemExit) as error:  # its own words went to stderr; what it prints last says no more
+        print(words.getvalue())
+        print(_plain(str(error)).strip(), file=sys.stderr)
+        return False
+    finally:
+        os.chdir(here)
 
 
 def stop(name, why):

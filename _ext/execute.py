@@ -3,6 +3,7 @@
 What ran when, where and how long is kept beside the outputs, for the page that tells it.
 """
 
+import hashlib
 import json
 import os
 import platform
@@ -13,11 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-
-from jupyter_cache import get_cache
-from jupyter_cache.base import CacheBundleIn
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
 from _ext.keys import cache_path
 
@@ -54,11 +50,24 @@ def execute(root, workers=None, timeout=300):
         if other != here:
             shutil.rmtree(other)
     here.mkdir(parents=True, exist_ok=True)
+    known, pages = kept(here), notebooks(root)
+    asked = [p for p in pages if known.get(name(root, p), {}).get("text") != text_hash(p)]
+    if not asked:  # reading the pages only to find that would take longer than all the rest
+        print(f"  0 executed, {len(pages)} from the cache", flush=True)
+        return {}
+    from jupyter_cache import get_cache
+    from jupyter_cache.base import CacheBundleIn
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError
+
     cache = get_cache(str(here))
-    todo = []
-    for path in notebooks(root):
+    todo, ran = [], {}
+    for path in asked:
         record = cache.add_nb_to_project(str(path), read_data=reader(path))
-        if cache.get_cached_project_nb(record.uri) is None:
+        page = name(root, path)
+        if page in known and cache.get_cached_project_nb(record.uri) is not None:
+            ran[page] = known[page] | {"text": text_hash(path)}  # its prose changed, its cells did not
+        else:
             todo.append((path, record, cache.get_project_notebook(record.uri).nb))
 
     def run(job):
@@ -76,7 +85,7 @@ def execute(root, workers=None, timeout=300):
         print(f"  {path.relative_to(root)}: {'raised' if error else 'ran'}, {seconds:.1f} s", flush=True)
         return job, error, seconds
 
-    failed, ran = {}, {}
+    failed = {}
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         for (path, record, notebook), error, seconds in pool.map(run, todo):
             if error:
@@ -84,14 +93,25 @@ def execute(root, workers=None, timeout=300):
                 continue
             bundle = CacheBundleIn(notebook, record.uri, data={"execution_seconds": seconds})
             cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
-            ran[name(root, path)] = {
-                "when": datetime.now(UTC).isoformat(),
-                "seconds": seconds,
-                "machine": machine(),
-            } | counts(notebook)
-    note(root, here / RUNS, ran)
-    print(f"  {len(todo) - len(failed)} executed, {len(notebooks(root)) - len(todo)} from the cache", flush=True)
+            told = {"when": datetime.now(UTC).isoformat(), "seconds": seconds, "machine": machine()}
+            ran[name(root, path)] = told | {"text": text_hash(path)} | counts(notebook)
+    merged = known | ran
+    told = {
+        page: merged[page] for page in (name(root, p) for p in pages) if page in merged
+    }  # pages that left the toc go
+    (here / RUNS).write_text(json.dumps(told, indent=1), encoding="utf8")
+    print(f"  {len(todo) - len(failed)} executed, {len(pages) - len(todo)} from the cache", flush=True)
     return failed
+
+
+def kept(cache):
+    """What ``execute`` noted in a cache: {page: {when, seconds, machine, text, cells, witnesses, compared}}."""
+    path = cache / RUNS
+    return json.loads(path.read_text(encoding="utf8")) if path.exists() else {}
+
+
+def text_hash(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def name(root, path):
@@ -120,13 +140,6 @@ def machine():
         pass
     versions = f"Python {platform.python_version()}, torch {version('torch')}"
     return f"{model}, {os.cpu_count()} cores, no GPU used; {platform.system()}, {versions}"
-
-
-def note(root, path, ran):
-    """Add the runs of today to those kept; pages that are no longer in the toc go."""
-    kept = json.loads(path.read_text(encoding="utf8")) if path.exists() else {}
-    pages = [name(root, p) for p in notebooks(root)]
-    path.write_text(json.dumps({p: (kept | ran)[p] for p in pages if p in kept | ran}, indent=1), encoding="utf8")
 
 
 if __name__ == "__main__":

@@ -5,12 +5,11 @@ the pages themselves are only read. Each trimming says how much it took and stop
 this version gives up, so that an update cannot pass unseen.
 """
 
+import hashlib
 import logging as standard_logging
 import re
 from pathlib import Path
 
-import tinycss2
-from fontTools import subset
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
@@ -73,30 +72,60 @@ def deferred(file):
 def build_finished(app, error):
     if error or app.builder.format != "html":
         return
-    out = Path(app.outdir)
+    out, keep = Path(app.outdir), Kept(Path(app.srcdir) / "_build" / ".light")
     texts = [f.read_text(encoding="utf8") for f in out.rglob("*.html")]
     scripts = [f.read_text(encoding="utf8") for f in (out / "_static").rglob("*.js")]
     words = set(re.findall(r"[\w-]+", "\n".join(texts + scripts)))
-    report = [trim_sheet(out / "_static" / name, words, least, whole) for name, (least, whole) in SHEETS.items()]
+    report = [trim_sheet(out / "_static" / name, words, *sizes, keep) for name, sizes in SHEETS.items()]
     css = "".join(f.read_text(encoding="utf8") for f in (out / "_static").rglob("*.css"))
-    report += [trim_fonts(out / ICONS, icons(css), 20_000)]
-    report += [trim_fonts(out / "_static/vendor/katex/fonts", letters(texts), 60_000)]
+    report += [trim_fonts(out / ICONS, icons(css), 20_000, keep)]
+    report += [trim_fonts(out / "_static/vendor/katex/fonts", letters(texts), 60_000, keep)]
+    keep.drop_others()
     log.info("light: %s", "; ".join(report))
-    app.tl_light = report
 
 
-def trim_sheet(path, words, least, whole):
+class Kept:
+    """What a trimming made of a file, by what it was made from: most builds change no font and no style sheet."""
+
+    def __init__(self, folder):
+        self.folder, self.used = folder, set()
+        self.seed = Path(__file__).read_bytes()
+
+    def __call__(self, path, asked, trim):
+        """Put the trimmed file in the place of ``path``; ``asked`` is what the pages ask of it."""
+        key = hashlib.sha256(self.seed + path.read_bytes() + repr(sorted(asked)).encode()).hexdigest()
+        self.used.add(key)
+        store = self.folder / key
+        if store.exists():
+            path.write_bytes(store.read_bytes())
+            return
+        trim()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        store.write_bytes(path.read_bytes())
+
+    def drop_others(self):
+        for store in self.folder.glob("*"):
+            if store.name not in self.used:
+                store.unlink()
+
+
+def trim_sheet(path, words, least, whole, keep):
     """Drop the rules of a style sheet that no page can match; returns a line of report."""
     before = path.stat().st_size
     if before != whole:
         raise ExtensionError(
             f"{path.name} has {before:,} bytes, not {whole:,}: the theme changed; read it, then SHEETS"
         )
-    rules = tinycss2.parse_stylesheet(path.read_text(encoding="utf8"), skip_comments=True, skip_whitespace=True)
-    text = re.sub(
-        r',\s*url\([^)]*\.ttf\)\s*format\("truetype"\)', "", trimmed(rules, words)
-    )  # woff2 is read everywhere
-    path.write_text(text, encoding="utf8")
+
+    def trim():
+        import tinycss2
+
+        rules = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
+        left = re.sub(r',\s*url\([^)]*\.ttf\)\s*format\("truetype"\)', "", trimmed(rules, words))  # all read woff2
+        path.write_text(left, encoding="utf8")
+
+    text = path.read_text(encoding="utf8")
+    keep(path, words & set(re.findall(r"\.(-?[A-Za-z_][\w-]*)", text)), trim)
     after = path.stat().st_size
     if before - after < least:
         raise ExtensionError(f"{path.name}: only {before - after:,} bytes are of no use, {least:,} were expected")
@@ -105,6 +134,8 @@ def trim_sheet(path, words, least, whole):
 
 def trimmed(rules, words):
     """Text of the rules that may match: a selector is dropped when it asks for a class that no page and no script names."""
+    import tinycss2
+
     out = []
     for rule in rules:
         if rule.type == "qualified-rule":
@@ -154,28 +185,34 @@ def letters(texts):
     return {ord(c) for c in found} | {ord(c) for c in "\u2062\u200b\u2026\u00a0&<>'\""} | set(range(0x20, 0x7F))
 
 
-def trim_fonts(folder, points, least):
+def trim_fonts(folder, points, least, keep):
     """Subset every font of a folder to the code points in use; returns a line of report."""
     before = after = 0
     for path in sorted(folder.glob("*.woff2")):
         before += path.stat().st_size
-        options = subset.Options(
-            flavor="woff2",
-            layout_features=["*"],
-            hinting=False,
-            desubroutinize=True,
-            notdef_outline=True,
-            recalc_timestamp=False,
-        )
-        font = subset.load_font(str(path), options)
-        subsetter = subset.Subsetter(options)
-        subsetter.populate(unicodes=points)
-        subsetter.subset(font)
-        subset.save_font(font, str(path), options)
+        keep(path, points, lambda path=path: subset_font(path, points))
         after += path.stat().st_size
     if before - after < least:
         raise ExtensionError(f"fonts of {folder}: {before:,} to {after:,} bytes; {least:,} bytes less were expected")
     return f"{folder.parent.name} fonts {before:,} to {after:,} bytes"
+
+
+def subset_font(path, points):
+    from fontTools import subset
+
+    options = subset.Options(
+        flavor="woff2",
+        layout_features=["*"],
+        hinting=False,
+        desubroutinize=True,
+        notdef_outline=True,
+        recalc_timestamp=False,
+    )
+    font = subset.load_font(str(path), options)
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(unicodes=points)
+    subsetter.subset(font)
+    subset.save_font(font, str(path), options)
 
 
 def setup(app):

@@ -4,7 +4,6 @@
 not run is not shown as if it had been.
 """
 
-import json
 from pathlib import Path
 
 from docutils import nodes
@@ -19,7 +18,7 @@ HEAD = ("page", "ran (UTC)", "took", "cells", "witnesses", "cells compared")
 class RunStatus(SphinxDirective):
     def run(self):
         root = Path(self.env.srcdir)
-        runs = read(root)
+        runs = execute.kept(keys.cache_path(root))
         pages = [p.relative_to(root).with_suffix("").as_posix() for p in execute.notebooks(root)]
         if missing := [page for page in pages if page not in runs]:
             where = "python -m _ext.build runs them"
@@ -47,12 +46,6 @@ class RunStatus(SphinxDirective):
             f"{run['seconds']:.1f}\u00a0s",
             *numbers,
         ]
-
-
-def read(root):
-    """What ``execute.py`` noted: {page: {when, seconds, machine, cells, witnesses, compared}}."""
-    path = keys.cache_path(root) / execute.RUNS
-    return json.loads(path.read_text(encoding="utf8")) if path.exists() else {}
 
 
 def table(head, rows):

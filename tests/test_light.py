@@ -26,14 +26,15 @@ def test_a_rule_stays_when_a_page_can_match_it():
 
 
 def test_a_theme_that_changed_stops_the_build(tmp_path):
+    keep = light.Kept(tmp_path / "kept")
     sheet = tmp_path / "theme.css"
     sheet.write_text(".gone{color:red}")
     with pytest.raises(ExtensionError, match=r"theme.css has 16 bytes, not 17"):
-        light.trim_sheet(sheet, set(), 1, 17)
+        light.trim_sheet(sheet, set(), 1, 17, keep)
     with pytest.raises(ExtensionError, match="only 0 bytes are of no use, 1 were expected"):
-        light.trim_sheet(sheet, {"gone"}, 1, 16)
+        light.trim_sheet(sheet, {"gone"}, 1, 16, keep)
     with pytest.raises(ExtensionError, match="fonts of .*: 0 to 0 bytes"):
-        light.trim_fonts(tmp_path, {65}, 1)
+        light.trim_fonts(tmp_path, {65}, 1, keep)
 
 
 def test_scripts_and_styles_follow_the_page():
@@ -92,3 +93,17 @@ def test_every_icon_and_letter_of_the_site_has_a_glyph():
     shown = {c for c in used if chr(c).isalpha() and c < 0x3000}
     assert not {chr(c) for c in shown if not any(c in cmap for cmap in math)} - set("µ")
     assert re.search(r"KaTeX_Main-Regular\.woff2", css)
+
+
+def test_what_is_kept_is_used_only_for_the_same_question(tmp_path):
+    css, whole, times = ".a{color:red}.b{color:red}", len(".a{color:red}.b{color:red}"), []
+    sheet, keep = tmp_path / "theme.css", light.Kept(tmp_path / "kept")
+    for words, left in (({"a"}, ".a{color:red}"), ({"a", "prose"}, ".a{color:red}"), ({"b"}, ".b{color:red}")):
+        sheet.write_text(css)
+        light.trim_sheet(sheet, words, 1, whole, keep)
+        assert sheet.read_text() == left
+        times.append(len(list((tmp_path / "kept").glob("*"))))
+    assert times == [1, 1, 2], "new words of prose change nothing, a new class does"
+    again = light.Kept(tmp_path / "kept")
+    again.drop_others()
+    assert not list((tmp_path / "kept").glob("*"))

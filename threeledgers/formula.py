@@ -11,6 +11,7 @@ A formula is an ordinary function whose parameters are code names of the notatio
 import inspect
 import math
 from fractions import Fraction
+from functools import cached_property
 from numbers import Integral, Real
 
 import sympy
@@ -70,7 +71,7 @@ class Formula:
     """
 
     def __init__(self, function, unit, source, symbol=None):
-        from threeledgers.formulas.symbols import CONSTANTS, NOTATION
+        from threeledgers.formulas.symbols import NOTATION
 
         self.name, self.unit, self.source, self.function = function.__name__, unit, source, function
         self.__name__, self.__doc__, self.__wrapped__ = function.__name__, function.__doc__, function
@@ -87,29 +88,59 @@ class Formula:
         if not (function.__doc__ or "").strip():
             raise FormulaError(f"formula {self.name}: a docstring that says why is needed")
         self.parameters = {n: NOTATION[n] for n in names}
-        self.symbols = {
-            n: sympy.Symbol(n, nonnegative=True) if NOTATION[n].zero else sympy.Symbol(n, positive=True) for n in names
+        self._symbol = symbol
+
+    # Made when first asked for: importing the book's formulas costs no algebra.
+
+    @cached_property
+    def symbols(self):
+        """{name: sympy symbol} of the parameters."""
+        return {
+            n: sympy.Symbol(n, nonnegative=True) if row.zero else sympy.Symbol(n, positive=True)
+            for n, row in self.parameters.items()
         }
-        self._values = {c: c.value for c in CONSTANTS}
-        with sympy.evaluate(False):  # as the author wrote it
-            self.display = sympy.sympify(function(**self.symbols))
-        self.expression = sympy.sympify(function(**self.symbols)).subs(self._values)  # as it is computed
-        head = symbol or r"\mathtt{" + self.name.replace("_", r"\_") + "}"
-        letters = {s: NOTATION[n].latex for n, s in self.symbols.items()}
+
+    @cached_property
+    def display(self):
+        """The expression as its author wrote it."""
+        with sympy.evaluate(False):
+            return sympy.sympify(self.function(**self.symbols))
+
+    @cached_property
+    def expression(self):
+        """The expression as it is computed: constants of the notation have their values."""
+        from threeledgers.formulas.symbols import CONSTANTS
+
+        return sympy.sympify(self.function(**self.symbols)).subs({c: c.value for c in CONSTANTS})
+
+    @cached_property
+    def right_hand_side(self):
+        letters = {s: self.parameters[n].latex for n, s in self.symbols.items()}
         printer = Latex(
             {"order": "none", "mul_symbol": r" \, ", "symbol_names": letters},
-            {s: NOTATION[n].over for n, s in self.symbols.items()},
+            {s: self.parameters[n].over for n, s in self.symbols.items()},
         )
-        self.right_hand_side = printer.doprint(self.display)
+        return printer.doprint(self.display)
+
+    @cached_property
+    def latex(self):
+        head = self._symbol or r"\mathtt{" + self.name.replace("_", r"\_") + "}"
         if isinstance(self.display, sympy.core.relational.Relational):
-            head += r"\colon"
-            self.latex = f"{head}\\; {self.right_hand_side}"
-        else:
-            self.latex = f"{head} = {self.right_hand_side}"
-        self.js = f"({{{', '.join(names)}}}) => {JavaScript().doprint(_whole(self.expression))}"
-        self.python = f"lambda {', '.join(names)}: {Python().doprint(self.expression)}"
+            return f"{head}\\colon\\; {self.right_hand_side}"
+        return f"{head} = {self.right_hand_side}"
+
+    @cached_property
+    def js(self):
+        return f"({{{', '.join(self.parameters)}}}) => {JavaScript().doprint(_whole(self.expression))}"
+
+    @cached_property
+    def python(self):
+        return f"lambda {', '.join(self.parameters)}: {Python().doprint(self.expression)}"
+
+    @cached_property
+    def _body(self):
         scope = {"math": math, "Fraction": Fraction, "dot": dot}
-        self._body = eval(compile(self.python, f"<formula {self.name}>", "eval"), scope)
+        return eval(compile(self.python, f"<formula {self.name}>", "eval"), scope)
 
     def __call__(self, *args, **values):
         return _tidy(self.exact(*args, **values))
