@@ -4,17 +4,27 @@ import functools
 import gzip
 import http.server
 import threading
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import sync_playwright
 
+from _ext import address
 from tests import browser
-from tests.pages import SITE
+from tests.pages import ROOT, SITE
+
+
+FOLDER = urlsplit(address.find(ROOT).site).path  # where the page for wrong addresses believes the site to lie
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A quiet server that knows the site's own folder, too."""
+
     def log_message(self, *args):
         pass
+
+    def translate_path(self, path):
+        return super().translate_path("/" + path.removeprefix(FOLDER) if FOLDER else path)
 
 
 @pytest.fixture(scope="session")

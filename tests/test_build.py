@@ -95,6 +95,46 @@ def test_a_cell_that_raises_stops_the_build(tmp_path, cell, words):
     assert not (tmp_path / "_build/html").exists()
 
 
+def test_a_known_address_gives_buttons_a_map_and_previews_and_an_unknown_one_nothing(tmp_path):
+    """The remote's token is nowhere, whatever is known."""
+    book(
+        tmp_path,
+        f"{HEAD}# A page\n\nIts first sentence is long enough to describe it.\n\n```{{code-cell}} python\n1 + 1\n```\n",
+    )
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    url = "https://x:s3cret@github.com/someone/book.git"
+    html = tmp_path / "_build/html"
+
+    def pages():
+        done = build(tmp_path, GITHUB_REPOSITORY="", THREELEDGERS_NOTEBOOKS_BRANCH=branch)
+        assert done.returncode == 0, done.stdout + done.stderr
+        texts = [
+            p.read_text(encoding="utf8") for p in html.rglob("*") if p.suffix in (".html", ".ipynb", ".xml", ".js")
+        ]
+        assert not [t for t in texts if "s3cret" in t] and "s3cret" not in done.stdout + done.stderr
+        return (html / "lectures/index.html").read_text(encoding="utf8"), done.stdout
+
+    branch = "notebooks"
+    page, _ = pages()
+    assert (
+        "colab.research" not in page and "github.com" not in page and "og:url" not in page and "canonical" not in page
+    )
+    assert 'href="../notebooks/lectures/index.ipynb"' in page and not (html / "sitemap.xml").exists()
+    subprocess.run(["git", "-C", str(tmp_path), "remote", "add", "origin", url], check=True)
+    page, said = pages()
+    assert "0 executed" in said, "a new remote rewrites pages and runs nothing"
+    assert page.count("https://colab.research.google.com/github/someone/book/blob/notebooks/lectures/index.ipynb") == 2
+    assert '<meta property="og:url" content="https://someone.github.io/book/lectures/index.html" />' in page
+    assert '<meta property="og:image" content="https://someone.github.io/book/_static/preview.png" />' in page
+    assert "<loc>https://someone.github.io/book/lectures/index.html</loc>" in (html / "sitemap.xml").read_text()
+    assert 'href="/book/index.html"' in (html / "404.html").read_text(encoding="utf8")
+    notebook = (html / "notebooks/lectures/index.ipynb").read_text(encoding="utf8")
+    assert "threeledgers @ git+https://github.com/someone/book" in notebook
+    branch = ""
+    page, _ = pages()
+    assert "colab.research" not in page and "github.com/someone/book" in page, "no branch of notebooks, no button"
+
+
 def test_a_missing_page_of_the_toc_is_named(tmp_path):
     book(tmp_path, GOOD)
     (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: lectures/index\nchapters:\n  - file: lectures/gone\n")
