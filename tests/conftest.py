@@ -13,7 +13,6 @@ from _ext import address
 from tests import browser
 from tests.pages import ROOT, SITE
 
-
 FOLDER = urlsplit(address.find(ROOT).site).path  # where the page for wrong addresses believes the site to lie
 
 
