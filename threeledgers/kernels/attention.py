@@ -10,6 +10,8 @@ from importlib.util import find_spec
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from threeledgers import count
+
 BACKENDS = ("MATH", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION")
 
 
@@ -84,10 +86,19 @@ def usable_backends(device, dtype, head_dim=64):
     return found
 
 
-def forward_backward(attention, q, k, v, grad):
-    """Output of ``attention(q, k, v)`` and the gradients of its three inputs for the gradient of the output."""
-    out = attention(q, k, v)
-    return out, *torch.autograd.grad(out, (q, k, v), grad)
+def backward(out, inputs, grad):
+    """Gradients of ``inputs`` for the gradient of the output; the graph stays, so that it can be walked again."""
+    return torch.autograd.grad(out, inputs, grad, retain_graph=True)
+
+
+def peak_bytes(attention, q, k, v):
+    """Most bytes alive at once in ``attention(q, k, v)`` beside its inputs: a GPU's allocator, or all tensors of a CPU."""
+    if not q.is_cuda:
+        return count.peak_bytes(lambda: attention(q, k, v), [q, k, v])[1]
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    attention(q, k, v)
+    return torch.cuda.max_memory_allocated() - before
 
 
 def triton_attention():
