@@ -37,7 +37,7 @@ from threeledgers.lab import Lab
 lab = Lab(
     "attention",
     seconds={"cpu": 20, "cuda": 60},
-    memory={"cpu": 0.8e9, "cuda": 14e9},
+    memory={"cpu": 1.3e9, "cuda": 14e9},
 )
 
 # %% [markdown]
@@ -154,12 +154,14 @@ else:
 # {literal}`41.7 ms` {cite}`dao_flash`. On an H100, forward, batch 128, 8 heads of width 128, the operator reached
 # 287 to 298 TFLOP/s at 1,024 to 8,192 tokens, Triton's tutorial kernel 353 to 413 {cite}`torchbench_attention`.
 # No GPU record of this lab exists yet.
+#
+# Times are compared by the 10th percentile of their samples: other programs can only make a run slower.
 
 # %% tags=["nbval-ignore-output"]
 print(f"{lab.line()}\n")
-print(" tokens  way                       forward    FLOP/s    floor  speed-up")
+print(" tokens  way                   forward, p10   FLOP/s    floor  speed-up")
 found = {
-    tuple(q["at"].values()): q["median"]
+    tuple(q["at"].values()): q["p10"]
     for q in lab.quantities
     if q["name"] == "fwd_time"
 }
