@@ -202,7 +202,8 @@ for seq in seqs:
         at = {"seq": seq}
         lab.note("naive_bandwidth", rate, "B/s", at=at)
         print(
-            f"{seq:6,} tokens: {rate / 1e9:,.1f} GB/s, {rate / copy:.0%} of a copy"
+            f"{seq:6,} tokens: {rate / 1e9:,.1f} GB/s, "
+            f"{rate / copy:.0%} of a copy"
         )
 
 # %% [markdown]

@@ -38,6 +38,7 @@ def test_a_walk_by_hand():
         ("softmax", 16, 16),
         ("output", 24, 8),
     ]
+    assert moved(walk) == 52 and moved(naive_walk(4, 2, 4)) == 96  # the page's smallest case
     assert moved(columns_first_walk(4, 2, 16)) == 2 * 4 * (2 + 4 + 4) + 2 * 4 * 2
 
 
