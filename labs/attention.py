@@ -126,7 +126,7 @@ for seq in seqs:
             graph = [(out, (q, k, v), torch.randn_like(out))]
             lab.measure("bwd_time", kernels.backward, graph, at=at)
             del graph, out
-        except (RuntimeError, torch.OutOfMemoryError) as error:
+        except Exception as error:  # too large, or no kernel for this card
             print(f"{impl} ({backend}) at {seq} tokens: {error!s:.70}")
         if lab.cuda:
             torch.cuda.empty_cache()

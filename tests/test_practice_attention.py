@@ -38,7 +38,7 @@ def test_the_second_thing_to_try_output_fills_row_by_row_or_at_the_end(attention
     live = group.get_by_role("status")
     written = lambda: live.inner_text().split(" read and ")[1].split(" written")[0]  # noqa: E731
     slide(attention, "done", 10)
-    assert written() == "0.11 MB"
+    assert written() == "0.10 MB"
     group.get_by_label("attention").select_option(label="written out (naive)")
     assert "pass 1 of 3" in live.inner_text()
     slide(attention, "done", 66)

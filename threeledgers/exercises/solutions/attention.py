@@ -1,13 +1,14 @@
 """``online_softmax_attention``: causal attention in tiles, and a meter that sees what crosses the bus."""
 
 STUB = '''def online_softmax_attention(q, k, v, rows, cols, meter):
-    """Causal attention of one head in tiles: (output, log-sum-exp of each row).
+    """Causal attention of one head: (output, log-sum-exps).
 
-    q, k, v: float64 tensors (tokens, d); scores are scaled by 1/sqrt(d).
-    Outer loop: tiles of rows queries. Inner loop: tiles of cols keys and
-    values; those that the mask hides whole may be skipped. Call
-    meter(tensor) for every tile at each crossing: queries, keys and values
-    read, output and log-sum-exp written. No tensor of tokens by tokens.
+    q, k, v: float64 tensors (tokens, d). Scores are scaled by
+    1/sqrt(d). Outer loop: tiles of rows queries; inner loop:
+    tiles of cols keys and values. Tiles that the mask hides
+    whole may be skipped. Call meter(tensor) for each tile at
+    each crossing: queries, keys and values read, output and
+    log-sum-exps written. No tensor of tokens by tokens.
     About 20 lines.
     """
 '''
