@@ -215,7 +215,9 @@ def test_unknown_ids_are_answered_with_the_known():
     ):
         with pytest.raises(UnknownExercise, match="no exercise .*there are .*stride-guess, stride-1"):
             call()
-    with pytest.raises(UnknownExercise, match="no exercises for 'goodput'; there are some for autograd, stride"):
+    with pytest.raises(
+        UnknownExercise, match="no exercises for 'goodput'; there are some for attention, autograd, stride"
+    ):
         threeledgers.progress("goodput")
     with pytest.raises(ValueError, match=r"stride-1 is not a guess but numeric; show it with exercise\('stride-1'\)"):
         threeledgers.guess("stride-1")

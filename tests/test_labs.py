@@ -59,7 +59,7 @@ def test_unknown_flags_and_labs_say_what_there_is(tmp_path):
     done = program("labs/stride.py", "--devise", "cpu")
     assert done.returncode == 2 and "--device {cpu,cuda}" in done.stderr
     done = program("-m", "threeledgers.cli", "lab", "strides", "--out", tmp_path)
-    assert done.returncode == 2 and "no lab 'strides'; there are autograd, stride and all" in done.stderr
+    assert done.returncode == 2 and "no lab 'strides'; there are attention, autograd, stride and all" in done.stderr
 
 
 def test_a_folder_that_cannot_be_written(tmp_path, capsys, monkeypatch):

@@ -23,7 +23,7 @@ ROOMS = {
     "count": ({"transformer"}, {"torch"}),
     "transformer": (set(), {"torch"}),
     "plan": (FORMULAS | {"plan", "specs", "units"}, set()),
-    "kernels": ({"count", "kernels", "transformer"}, {"torch"}),
+    "kernels": ({"count", "kernels", "transformer"}, {"torch", "triton"}),
     "measure": ({"kernels", "specs"}, {"torch"}),
     "records": (set(), {"jsonschema"}),
     "lab": ({"kernels", "specs", "measure", "records"}, {"torch", "ipywidgets", "IPython"}),

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from tests.alone import FAULTS, alone
 from tests.node_module import run
-from tests.pages import ROOT
 from tests.test_practice import slide, tab_to
 from threeledgers.specs import gpu, model
 from threeledgers.widgets import ROOM, module, widget
@@ -144,43 +144,6 @@ def test_the_summary(tmp_path):
     assert repr(widget("autograd").view) == "Widget autograd"
 
 
-def alone(change, scheme, folder):
-    """Address of a page that holds only the widget, as the site shows it."""
-    view = widget("autograd", **change).view
-    state = {"m": {"model_module": "anywidget", "state": {"_esm": view._esm, "settings": view.settings}}}
-    kind = "application/vnd.jupyter.widget"
-    html = (
-        f'<!doctype html><html lang="en" data-theme="{scheme}"><meta charset="utf-8"><title>alone</title>'
-        '<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
-        f'<link rel="stylesheet" href="{(ROOT / "assets/site.css").as_uri()}">'
-        "<script>addEventListener('error', e => console.error(e.message))</script>"
-        f'<body style="margin: 16px; font: 16px sans-serif"><script type="{kind}-view+json">{{"model_id": "m"}}</script>'
-        f'<script type="{kind}-state+json">{json.dumps({"state": state}).replace("</", "<" + chr(92) + "/")}</script>'
-        f'<script src="{(ROOT / "assets/widget-host.js").as_uri()}"></script></html>'
-    )
-    path = folder / "alone.html"
-    path.write_text(html, encoding="utf8")
-    return path.as_uri()
-
-
-# what is wrong with the texts of the pictures: cut off at a side, lying on another, or small
-FAULTS = """(() => {
-  const faults = [];
-  for (const svg of document.querySelectorAll('.tlw svg')) {
-    const frame = svg.getBoundingClientRect(), scale = frame.width / svg.viewBox.baseVal.width;
-    const texts = [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect(), t]);
-    texts.forEach(([a, p, t], n) => {
-      if (p.left < frame.left - 1 || p.right > frame.right + 1 || p.top < frame.top - 2) faults.push(`${a} is cut`);
-      if (parseFloat(getComputedStyle(t).fontSize) * scale < 11) faults.push(`${a} is small`);
-      for (const [b, q] of texts.slice(n + 1))
-        if (p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 2 && q.top < p.bottom - 2)
-          faults.push(`${a} on ${b}`);
-    });
-  }
-  return faults;
-})()"""
-
-
 @pytest.mark.site
 @pytest.mark.parametrize("width, scheme", [(1280, "light"), (390, "dark")])
 def test_texts_of_the_pictures_are_readable_at_any_setting(visit, tmp_path, width, scheme):
@@ -194,7 +157,7 @@ def test_texts_of_the_pictures_are_readable_at_any_setting(visit, tmp_path, widt
         {"optimizer": "adam8"},
     ]
     for change in [*cases, *({n: s[n] for n in s} for s in states(12)[1:])]:
-        opened = visit(alone(change, scheme, tmp_path), "file://", viewport={"width": width, "height": 900})
+        opened = visit(alone("autograd", change, scheme, tmp_path), "file://", viewport={"width": width, "height": 900})
         opened.page.wait_for_timeout(50)  # a picture is drawn again for the width that it gets
         assert opened.page.evaluate(FAULTS) == [], change
         assert opened.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
@@ -204,7 +167,7 @@ def test_texts_of_the_pictures_are_readable_at_any_setting(visit, tmp_path, widt
 
 @pytest.mark.site
 def test_both_things_to_try_by_keyboard_alone(visit, tmp_path):
-    opened = visit(alone({}, "light", tmp_path), "file://")
+    opened = visit(alone("autograd", {}, "light", tmp_path), "file://")
     page, live = opened.page, opened.page.get_by_role("status")
 
     def down(label, steps=1):
@@ -233,6 +196,6 @@ def test_both_things_to_try_by_keyboard_alone(visit, tmp_path):
 
 @pytest.mark.site
 def test_a_bad_setting_is_said_in_place_of_the_widget(visit, tmp_path):
-    page = visit(alone({"seq": 5000}, "light", tmp_path), "file://").page
+    page = visit(alone("autograd", {"seq": 5000}, "light", tmp_path), "file://").page
     said = page.get_by_role("alert").inner_text()
     assert "This widget could not start (seq is 5000: it must be one of 256, 512, 1024" in said

@@ -139,8 +139,10 @@ def test_weight_of_host_kit_and_widgets():
 
 
 def test_names_and_settings_are_checked():
-    assert names() == ["autograd", "compare", "stride"]
-    with pytest.raises(UnknownWidget, match="no widget 'strides'; there are autograd, compare, stride"):
+    assert names() == ["attention", "autograd", "compare", "kv_cache", "stride"]
+    with pytest.raises(
+        UnknownWidget, match="no widget 'strides'; there are attention, autograd, compare, kv_cache, stride"
+    ):
         widget("strides")
     with pytest.raises(TypeError, match="has no setting sizes; it has shape, order"):
         widget("stride", sizes=[2])

@@ -11,12 +11,14 @@ from threeledgers.count.lifetime import Saved, graph
 from threeledgers.count.memory import peak_bytes, saved_bytes
 from threeledgers.count.network import Comm, comm_bytes, ddp_bytes
 from threeledgers.count.pretend import fake, fake_group, meta
+from threeledgers.count.traffic import Traffic
 from threeledgers.count.views import element_addresses, random_views, shares_storage, storage_bytes, view_or_none
 
 __all__ = [
     "Comm",
     "CopyCounter",
     "Saved",
+    "Traffic",
     "comm_bytes",
     "ddp_bytes",
     "element_addresses",

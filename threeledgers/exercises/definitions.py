@@ -218,13 +218,18 @@ class Planted:
 
 @dataclass(frozen=True)
 class Coding(Exercise):
-    """A function to write: its stub, a reference, inputs (tuples of arguments), planted wrong solutions."""
+    """A function to write: its stub, a reference, inputs (tuples of arguments), planted wrong solutions.
+
+    ``call`` returns what is compared; ``differs(result, want, arguments)`` says what is wrong with it: nothing, or a sentence.
+    """
 
     stub: str = ""
     reference: Callable = None
     inputs: Callable[[], list[tuple]] = None
     planted: tuple[Planted, ...] = ()
     seconds: float = 5.0
+    call: Callable = lambda function, arguments: function(*arguments)
+    differs: Callable = None
 
     kind = "coding"
 

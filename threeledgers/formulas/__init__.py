@@ -146,5 +146,12 @@ from threeledgers.formulas.time import (
     train_days,
     train_time,
 )
+from threeledgers.formulas.traffic import (
+    attention_intensity,
+    flash_attention_traffic,
+    naive_attention_traffic,
+    tile_register_bytes,
+    tile_shared_bytes,
+)
 
 __all__ = sorted(REGISTRY)
