@@ -210,4 +210,4 @@ for seq in seqs:
 # ## Keep
 
 # %% tags=["nbval-ignore-output"]
-lab.save()
+saved = lab.save()

@@ -122,6 +122,7 @@ function meters(s, t, width) {
 
 function render({model, el}) {
   let s = {...model.get("settings")}, width = 640, timer = null;
+  s.gpu = kit.gpu(CHOICES.gpu, s.gpu);
   const pictures = kit.el("div"), live = kit.live();
   const draw = t => pictures.replaceChildren(matrix(s, t, width), meters(s, t, width));
   const update = (change, quiet) => {
@@ -154,7 +155,7 @@ function render({model, el}) {
     choose("attention", "way", CHOICES.way.map(v => [v, LABELS[v]])), slide("tokens", "seq"),
     choose("width of a head", "head_dim", CHOICES.head_dim.map(n => [n, String(n)])),
     slide("queries in a tile", "rows"), slide("keys in a tile", "cols"),
-    choose("card", "gpu", Object.entries(GPUS).map(([id, {name}]) => [id, name])), progress);
+    kit.card(choose("card", "gpu", Object.entries(GPUS).map(([id, {name}]) => [id, name])), CHOICES.gpu, id => change("gpu", id)), progress);
   update();
   el.append(kit.frame("Tile animator", controls, kit.el("div", {class: "tlw-row"}, play), pictures, live));
   new ResizeObserver(([{contentRect}]) => {

@@ -1,7 +1,7 @@
 """The tile animator: first settings, what the script needs of the specs, and the table for print."""
 
 from threeledgers import formulas as f
-from threeledgers.specs import gpu
+from threeledgers.specs import gpu, ids
 
 SETTINGS = {
     "way": "tiled",
@@ -12,7 +12,18 @@ SETTINGS = {
     "gpu": "a100_sxm_80",
     "done": 100,
 }
-GPUS = ("v100_sxm", "a100_sxm_80", "h100_sxm")
+ON_CHIP = ("shared_bytes_per_sm", "registers_bytes_per_sm")
+
+
+def _cards():
+    """NVIDIA's cards whose two numbers of an SM a source confirms."""
+    for id in ids("gpu"):
+        card = gpu(id)
+        if card.name.startswith("NVIDIA") and all(n in card.fields and card.verified(n) for n in ON_CHIP):
+            yield id
+
+
+GPUS = tuple(_cards())
 TILES = (16, 32, 64, 128, 256)
 CHOICES = {
     "way": ("naive", "tiled"),
@@ -28,8 +39,7 @@ ROWS = ((4096, 128, 64), (4096, 128, 128), (4096, 64, 64), (4096, 64, 128), (819
 
 def constants():
     """What each setting may be, and the memory of one SM by card, for the script."""
-    on_chip = ("shared_bytes_per_sm", "registers_bytes_per_sm")
-    cards = {id: {"name": gpu(id).name} | {n: getattr(gpu(id), n) for n in on_chip} for id in GPUS}
+    cards = {id: {"name": gpu(id).name} | {n: getattr(gpu(id), n) for n in ON_CHIP} for id in GPUS}
     return {"CHOICES": CHOICES, "GPUS": cards}
 
 

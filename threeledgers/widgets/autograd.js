@@ -157,8 +157,7 @@ function render({model, el}) {
     kit.select({label, options, value: s[name], on: value => update({[name]: value})});
   const slide = (label, name) =>
     kit.slider({label, values: CHOICES[name], value: s[name], show: kit.count, on: value => update({[name]: value})});
-  const card = choose("card", "gpu", names(GPUS));
-  kit.onGpu(CHOICES.gpu, id => { card.querySelector("select").selectedIndex = CHOICES.gpu.indexOf(id); update({gpu: id}); });
+  const card = kit.card(choose("card", "gpu", names(GPUS)), CHOICES.gpu, id => update({gpu: id}));
   const controls = kit.el("div", {class: "tlw-controls"},
     choose("model", "model", names(MODELS)), choose("optimizer", "optimizer"),
     slide("tokens in a sequence", "seq"), slide("sequences at a time", "batch"), choose("attention", "attention"), choose("checkpointing", "checkpoint"), card);

@@ -64,9 +64,16 @@ const kit = (() => {
   const gpu = (known, otherwise) => {
     try { const mine = localStorage.getItem("threeledgers.gpu"); return known.includes(mine) ? mine : otherwise; } catch { return otherwise; }
   };
-  const onGpu = (known, then) => document.addEventListener("tl-gpu", ({detail}) => { if (known.includes(detail)) then(detail); });
+  const card = (control, known, then) => {
+    document.addEventListener("tl-gpu", ({detail}) => {
+      if (!known.includes(detail)) return;
+      control.querySelector("select").selectedIndex = known.indexOf(detail);
+      then(detail);
+    });
+    return control;
+  };
   const count = n => n.toLocaleString("en-US");
   const bytes = n => `${count(n)} ${n === 1 ? "byte" : "bytes"}`;
   const plural = (n, one) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
-  return {el, svg, id, slider, select, text, checkbox, live, frame, gpu, onGpu, count, bytes, plural};
+  return {el, svg, id, slider, select, text, checkbox, live, frame, gpu, card, count, bytes, plural};
 })();
