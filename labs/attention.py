@@ -55,6 +55,7 @@ seqs = (512, 1024, 2048, 4096, 8192) if lab.cuda else (512, 1024, 2048)
 seqs = (256, 512) if lab.quick else seqs
 lab.sizes |= {"heads": heads, "head_dim": head_dim, "tile_rows": 128}
 size = dtype.itemsize
+threads = torch.get_num_threads()
 if not lab.cuda:
     torch.set_num_threads(1)  # as for the best product and the best copy
 
@@ -210,4 +211,5 @@ for seq in seqs:
 # ## Keep
 
 # %% tags=["nbval-ignore-output"]
-saved = lab.save()
+torch.set_num_threads(threads)
+saved = saved = lab.save()
