@@ -212,4 +212,4 @@ for seq in seqs:
 
 # %% tags=["nbval-ignore-output"]
 torch.set_num_threads(threads)
-saved = saved = lab.save()
+saved = lab.save()
