@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 comma := ,
 fail = || { echo "make $@: the step '$(1)' failed; see above" >&2; exit 1; }
 
-.PHONY: site zip test test-all serve environment node node-dev browser clean
+.PHONY: site zip test test-all colab serve environment node node-dev browser clean
 .DEFAULT_GOAL := site
 
 site: environment node
@@ -31,9 +31,13 @@ test: environment node-dev
 	@echo "test: 5/5 the built pages"
 	@$(PY) -m pytest -q -n 2 -m site $(call fail,site tests)
 
-test-all: test
+test-all: test colab
 	@echo "test-all: the ledgers of 7B to 405B, counted"
 	@$(PY) -m pytest -q -n 2 -m full --durations 3 $(call fail,full ledgers)
+
+# The notebooks once more, where Colab's packages are preinstalled and nothing is added but what their first cell installs.
+colab: site
+	@$(PY) -m tests.colab $(call fail,notebooks in the second environment)
 
 serve: site
 	@echo "serve: http://localhost:$(PORT)/ (Ctrl-C stops)"

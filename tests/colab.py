@@ -29,6 +29,7 @@ from tests.colab_environment import (
     call,
     environment,
     installed,
+    last_words,
     listed,
     prepare,
 )
@@ -98,16 +99,16 @@ def install():
         tempfile.TemporaryDirectory() as empty
     ):  # from the checkout the cell would find the library and install nothing
         if cell:
-            said = call(
+            done = call(
                 PYTHON, "-m", "IPython", "-c", with_wheel(cell, wheel), failing="the install cell raises", cwd=empty
             )
         else:
-            said = call(
+            done = call(
                 PYTHON, "-m", "pip", "install", "-q", wheel, failing="pip could not install the wheel", cwd=empty
             )
     after = installed("after.txt")
     if OURS not in after:
-        raise Failed(f"the install cell ran and did not install {OURS}:\n  {said.strip()[-800:]}")
+        raise Failed(f"the install cell ran and did not install {OURS}:\n{last_words(done)}")
     if changed := [f"{n} {v} → {after.get(n, 'gone')}" for n, v in before.items() if after.get(n) != v]:
         raise Failed(f"installing {OURS} changes what Colab has: {', '.join(changed)}")
     added = {n: v for n, v in after.items() if n not in before}

@@ -33,12 +33,18 @@ def environment():
 
 
 def call(*command, failing, cwd=HERE):
-    """What a command prints; raises Failed with the sentence ``failing`` and the command's last words."""
+    """A command, done; raises Failed with the sentence ``failing`` and the command's last words."""
     done = subprocess.run([str(c) for c in command], cwd=cwd, env=environment(), capture_output=True, text=True)
     if done.returncode:
-        said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip() and "WARNING" not in line]
-        raise Failed(f"{failing}\n  " + "\n  ".join(said[-6:]))
-    return done.stdout
+        raise Failed(f"{failing}\n{last_words(done)}")
+    return done
+
+
+def last_words(done):
+    """The last lines a command printed, without pip's warnings and the codes that set a terminal's title."""
+    lines = re.sub(r"\x1b\].*?\x07|\x1b\[[\d;]*\w", "", f"{done.stdout}\n{done.stderr}").splitlines()
+    told = [line for line in lines if line.strip() and "WARNING" not in line]
+    return "\n".join(f"  {line if len(line) < 200 else line[:99] + ' … ' + line[-98:]}" for line in told[-8:])
 
 
 def canonical(name):
@@ -56,8 +62,8 @@ def listed():
 
 def installed(note=None):
     """Versions in the second environment, by name, without the "+cpu" of a build; kept as ``note`` for a person."""
-    text = call(PYTHON, "-m", "pip", "list", "--format=json", failing="pip does not list the second environment")
-    found = {canonical(d["name"]): d["version"].partition("+")[0] for d in json.loads(text)}
+    done = call(PYTHON, "-m", "pip", "list", "--format=json", failing="pip does not list the second environment")
+    found = {canonical(d["name"]): d["version"].partition("+")[0] for d in json.loads(done.stdout)}
     if note:
         (HERE / note).write_text("".join(f"{n}=={v}\n" for n, v in sorted(found.items())), encoding="utf8")
     return found
