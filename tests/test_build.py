@@ -24,6 +24,7 @@ FAULTS = {  # a line of the page: what the build must say
     "{quantity}`atom_bytes(params=1)`": "no formula 'atom_bytes'; there are adam_8bit_bytes",
     "It reads 4.8 TB/s.": "typed number '4.8 TB/s': use {quantity}",
     "[a link](nowhere.md)": "nowhere.md",
+    ":::{nosuch} x\nbody\n:::": "index.md:18: WARNING: Unknown directive type: 'nosuch'",
     "{ref}`nowhere`": "nowhere",
     "{claim}`C99-01`": "no claim 'C99-01'",
 }
