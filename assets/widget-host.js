@@ -59,7 +59,10 @@
     const tag = document.querySelector(STATE);
     if (tag) {
       const states = JSON.parse(tag.textContent).state;
-      await Promise.all([...document.querySelectorAll(VIEW)].map(view => show(view, states)));
+      for (const view of document.querySelectorAll(VIEW)) { // one at a time, from the top, with room between for the reader's own keys
+        await show(view, states);
+        await new Promise(done => setTimeout(done));
+      }
     }
     document.documentElement.dataset.widgets = "ready";
   }
