@@ -25,11 +25,14 @@
 # Without a GPU it uses a smaller model, and the bytes are exact.
 
 # %% tags=["nbval-ignore-output"]
+from functools import partial
+
 import torch
 
 from threeledgers import count
 from threeledgers import formulas as f
 from threeledgers.kernels import autograd as kernels
+from threeledgers.kernels.memory import cuda_peak
 from threeledgers.lab import Lab
 from threeledgers.transformer import Config
 
@@ -109,15 +112,12 @@ for mode, net in nets.items():
     grads = [p.grad for p in net.parameters()]
     for batch in batches:
         at = {"batch": batch, "seq": seq, "checkpoint": mode}
-        tokens = ids(batch)
+        run = partial(kernels.micro_batch, net, ids(batch))
         if lab.cuda:
-            peak, reserved = kernels.cuda_peak(net, tokens)
+            peak, reserved = cuda_peak(run)
             lab.note("reserved_bytes", reserved, "B", at=at)
         else:
-            _, peak = count.peak_bytes(
-                lambda n=net, t=tokens: kernels.micro_batch(n, t),
-                persistent=[net, grads],
-            )
+            _, peak = count.peak_bytes(run, persistent=[net, grads])
         lab.note("peak_bytes", peak, "B", at=at)
         lab.note("predicted_bytes", predict(batch, mode), "B", at=at)
 

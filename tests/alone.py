@@ -1,4 +1,4 @@
-"""A page with one widget on it, and what may be wrong with the texts of its pictures."""
+"""A page with one widget on it, and whether the texts of its pictures can be read."""
 
 import json
 
@@ -41,3 +41,14 @@ FAULTS = """(() => {
   }
   return faults;
 })()"""
+
+
+def readable(visit, name, changes, folder, width, scheme):
+    """Assert that a widget's pictures can be read and its page does not scroll sideways, at each of these settings."""
+    for change in changes:
+        opened = visit(alone(name, change, scheme, folder), "file://", viewport={"width": width, "height": 900})
+        opened.page.wait_for_timeout(50)  # a picture is drawn again for the width that it gets
+        assert opened.page.evaluate(FAULTS) == [], change
+        assert opened.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        assert opened.clean(), opened.complaints()
+        opened.context.close()

@@ -3,6 +3,8 @@
 import functools
 import gzip
 import http.server
+import subprocess
+import sys
 import threading
 from urllib.parse import urlsplit
 
@@ -12,6 +14,7 @@ from playwright.sync_api import sync_playwright
 from _ext import address
 from tests import browser
 from tests.pages import ROOT, SITE
+from threeledgers import records
 
 FOLDER = urlsplit(address.find(ROOT).site).path  # where the page for wrong addresses believes the site to lie
 
@@ -99,6 +102,35 @@ def visit(chromium):
     yield open_page
     for one in opened:
         one.context.close()
+
+
+@pytest.fixture(params=["http", "file"])
+def lecture(request, visit):
+    """Opens a lecture's page, over HTTP and from the disk: ``lecture("stride")``; nothing may have gone wrong at the end."""
+    base = request.getfixturevalue("base") if request.param == "http" else SITE.as_uri() + "/"
+    opened = []
+
+    def open_lecture(slug):
+        opened.append(visit(f"{base}lectures/{slug}.html", base if request.param == "http" else "file://"))
+        return opened[-1].page
+
+    yield open_lecture
+    for one in opened:
+        assert one.clean(), one.complaints()
+
+
+@pytest.fixture(scope="module")
+def quick_run(tmp_path_factory):
+    """Runs a lab with ``--quick`` on the CPU, as a program, and returns its record: ``quick_run("autograd")``."""
+
+    def run(slug):
+        out = tmp_path_factory.mktemp("run")
+        command = [sys.executable, ROOT / "labs" / f"{slug}.py", "--device", "cpu", "--quick", "--out", out]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return records.load(out / f"{slug}.run.json")
+
+    return run
 
 
 def pytest_terminal_summary(terminalreporter):

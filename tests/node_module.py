@@ -2,8 +2,10 @@
 
 import json
 import subprocess
+from importlib import import_module
 
 from _ext import node
+from threeledgers.widgets import module
 
 
 def run(module, name, inputs, folder):
@@ -21,3 +23,14 @@ def run(module, name, inputs, folder):
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def script(name):
+    """A widget's module as the page carries it."""
+    constants = getattr(import_module(f"threeledgers.widgets.{name}"), "constants", dict)()
+    return module(name, **{key: json.dumps(value) for key, value in constants.items()})
+
+
+def traces(name, cases, folder):
+    """``[(settings, trace), …]``: what a widget's script makes of settings."""
+    return list(zip(cases, run(script(name), "trace", [[s] for s in cases], folder), strict=True))

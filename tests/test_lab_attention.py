@@ -1,22 +1,14 @@
 """The lab on attention: what it held on a CPU is what it predicted, every way is named, and Triton is not needed."""
 
-import subprocess
-import sys
-
 import pytest
 
-from tests.pages import ROOT
 from threeledgers import records
 from threeledgers.formulas import attention_forward_flops, naive_attention_traffic
 
 
 @pytest.fixture(scope="module")
-def record(tmp_path_factory):
-    out = tmp_path_factory.mktemp("run")
-    command = [sys.executable, ROOT / "labs/attention.py", "--device", "cpu", "--quick", "--out", out]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return records.load(out / "attention.run.json")
+def record(quick_run):
+    return quick_run("attention")
 
 
 def test_every_way_is_named_with_its_backend(record):

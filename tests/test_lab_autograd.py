@@ -1,12 +1,8 @@
 """The lab on autograd: what it counted on a CPU is what it predicted; its kernels do what they say."""
 
-import subprocess
-import sys
-
 import pytest
 import torch
 
-from tests.pages import ROOT
 from threeledgers import count, records
 from threeledgers.kernels.autograd import build, counted_peak, largest_batch, micro_batch
 from threeledgers.transformer import Config
@@ -15,12 +11,8 @@ TINY = Config(vocab=64, hidden=32, layers=2, heads=4, kv_heads=2, head_dim=8, ff
 
 
 @pytest.fixture(scope="module")
-def record(tmp_path_factory):
-    out = tmp_path_factory.mktemp("run")
-    command = [sys.executable, ROOT / "labs/autograd.py", "--device", "cpu", "--quick", "--out", out]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return records.load(out / "autograd.run.json")
+def record(quick_run):
+    return quick_run("autograd")
 
 
 def test_predicted_is_counted(record):

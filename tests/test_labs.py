@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from _ext import bundle
 from tests.pages import ROOT
 from threeledgers import cli, lab, measure, records
 
@@ -147,41 +148,10 @@ def test_stopped_in_the_middle_leaves_nothing(tmp_path):
 
 @pytest.mark.site
 def test_a_wheel_in_a_clean_environment_runs_the_lab(tmp_path):
-    """Built from the tracked files, installed away from the clone; torch and the others are borrowed by path."""
-    wheels, home, away = tmp_path / "wheels", tmp_path / "venv", tmp_path / "away"
+    """Installed away from the clone; torch and the others are borrowed by path."""
+    home, away = tmp_path / "venv", tmp_path / "away"
     away.mkdir()
-    source = tmp_path / "source"
-    for name in subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.splitlines():
-        if (ROOT / name).exists() and name.split("/")[0] in (
-            "threeledgers",
-            "labs",
-            "pyproject.toml",
-            "README.md",
-            "LICENSE",
-        ):
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).write_bytes((ROOT / name).read_bytes())
-    build = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "-q",
-        "--no-deps",
-        "--no-build-isolation",
-        "-w",
-        str(wheels),
-        str(source),
-    ]
-    done = subprocess.run(build, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    (wheel,) = wheels.iterdir()
+    wheel = bundle.wheel(ROOT, tmp_path)
     venv.create(home, with_pip=False)
     python = home / "bin" / "python"
     site = Path(

@@ -4,41 +4,22 @@ import json
 
 import pytest
 
+from tests.keyboard import answer, slide, tab_to
 from tests.pages import SITE
-from threeledgers.exercises import exercises
+from threeledgers.exercises import exercises, slugs
 
 pytestmark = pytest.mark.site
 PAGE = "lectures/stride.html"
-BOXED = {e.id: e.draw().data for e in exercises("stride").values() if e.kind in ("numeric", "choice")}
+each_lecture = pytest.mark.parametrize("slug", slugs())
 
 
-@pytest.fixture(params=["http", "file"])
-def stride(request, visit):
-    """The page on stride, over HTTP and from the disk; nothing may have gone wrong at the end."""
-    base = request.getfixturevalue("base") if request.param == "http" else SITE.as_uri() + "/"
-    opened = visit(base + PAGE, base if request.param == "http" else "file://")
-    yield opened.page
-    assert opened.clean(), opened.complaints()
+def boxed(slug):
+    """What the boxes of a lecture's exercises are made from, by id."""
+    return {id: e.draw().data for id, e in exercises(slug).items() if e.kind in ("numeric", "choice")}
 
 
-def tab_to(page, label):
-    """Press Tab until the control with this label has the focus."""
-    for _ in range(400):
-        focused = page.evaluate("document.activeElement?.labels?.[0]?.textContent ?? ''")
-        if focused.startswith(label):
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError(f"Tab never reaches {label!r}")
-
-
-def slide(page, label, steps):
-    tab_to(page, label)
-    page.keyboard.press("Home")
-    for _ in range(steps):
-        page.keyboard.press("ArrowRight")
-
-
-def test_the_two_things_to_try_by_keyboard_alone(stride):
+def test_the_two_things_to_try_by_keyboard_alone(lecture):
+    stride = lecture("stride")
     group = stride.get_by_role("group", name="Stride microscope")
     live = group.get_by_role("status")
     assert "Shape (3, 2), strides (1, 3). view(6) raises" in live.inner_text()
@@ -59,33 +40,21 @@ def test_the_two_things_to_try_by_keyboard_alone(stride):
     assert group.locator("svg rect").count() > 64
 
 
-def answer(page, data, value):
-    """Give an answer in the exercise's box and return what it says."""
-    group = page.get_by_role("group", name=f"Exercise {data['id']}", exact=True)
-    if data["kind"] == "choice":
-        for box in group.get_by_role("checkbox").all():
-            box.set_checked(box.get_attribute("value") in value)
-    else:
-        group.get_by_role("textbox").fill(", ".join(map(repr, value)) if isinstance(value, list) else value)
-        group.get_by_role("textbox").press("Enter")
-    if data["kind"] == "choice":
-        group.get_by_role("button", name="Check").press("Enter")
-    return group.get_by_role("status").inner_text()
-
-
-def test_every_trap_meets_its_own_hint_and_the_answer_is_right(stride):
-    for data in BOXED.values():
+@each_lecture
+def test_every_trap_meets_its_own_hint_and_the_answer_is_right(lecture, slug):
+    page = lecture(slug)
+    for data in boxed(slug).values():
         for trap in data["traps"]:
-            assert answer(stride, data, trap["value"]) == f"✗ {trap['hint']}"
-        assert answer(stride, data, data["answer"]) == f"✓ Right. {data['because']}"
+            assert answer(page, data, trap["value"]) == f"✗ {trap['hint']}"
+        assert answer(page, data, data["answer"]) == f"✓ Right. {data['because']}"
         if data["kind"] == "numeric":
-            assert "No answer yet" in answer(stride, data, "")
-            assert "cannot be read" in answer(stride, data, "many")
-    assert "6 of 6 right" in stride.get_by_role("group", name="Your progress").get_by_role("status").inner_text()
+            assert "No answer yet" in answer(page, data, "")
+            assert "cannot be read" in answer(page, data, "many")
+    assert "6 of 6 right" in page.get_by_role("group", name="Your progress").get_by_role("status").inner_text()
 
 
-def test_progress_stays_in_the_browser_and_can_be_taken_out_and_deleted(stride):
-    data = BOXED["stride-5"]
+def test_progress_stays_in_the_browser_and_can_be_taken_out_and_deleted(lecture):
+    stride, data = lecture("stride"), boxed("stride")["stride-5"]
     answer(stride, data, "79")
     answer(stride, data, "50")
     group = stride.get_by_role("group", name="Your progress")
@@ -104,24 +73,43 @@ def test_progress_stays_in_the_browser_and_can_be_taken_out_and_deleted(stride):
     )
 
 
-def test_a_guess_is_committed_before_the_number_shows(stride):
-    group = stride.get_by_role("group", name="Guess", exact=True)
-    assert "1,024" not in group.inner_text()
-    group.get_by_role("textbox").fill("128 B")
+GUESSES = {  # lecture: what the box must not tell, a guess, what it then says
+    "stride": ("1,024", "128 B", "It is 1,024 bytes. Your guess was off by a factor of 8.0."),
+    "autograd": ("107.8", "13.5 GB", "It is 107.8 GB. Your guess was off by a factor of 8.0."),
+    "attention": ("7.3", "41.7 ms", "It is 7.3 ms. Your guess was off by a factor of 5.7."),
+}
+
+
+@each_lecture
+def test_a_guess_is_committed_before_the_number_shows(lecture, slug):
+    hidden, guess, said = GUESSES[slug]
+    group = lecture(slug).get_by_role("group", name="Guess", exact=True)
+    assert hidden not in group.inner_text()
+    group.get_by_role("textbox").fill(guess)
     group.get_by_role("textbox").press("Enter")
-    assert group.get_by_role("status").inner_text() == "It is 1,024 bytes. Your guess was off by a factor of 8.0."
+    assert group.get_by_role("status").inner_text() == said
 
 
-def test_a_coding_exercise_says_where_to_write_it(stride):
-    group = stride.get_by_role("group", name="Exercise stride-code", exact=True)
+def test_a_coding_exercise_says_where_to_write_it(lecture):
+    group = lecture("stride").get_by_role("group", name="Exercise stride-code", exact=True)
     assert 'check("stride-code", compute_stride)' in group.inner_text()
 
 
-def test_without_javascript_the_table_is_readable(visit, base):
+CELLS = {"stride": ["12.5 %"], "autograd": ["107.8 GB"], "attention": ["138.4 MB", "516,096 B"]}  # one of each table
+
+
+@each_lecture
+def test_without_javascript_the_tables_are_readable(visit, base, slug):
+    page = visit(f"{base}lectures/{slug}.html", base, java_script_enabled=False).page
+    tables = page.locator("details.tl-table")
+    assert tables.count() == len(CELLS[slug])
+    for n, cell in enumerate(CELLS[slug]):
+        tables.nth(n).locator("summary").click()
+        assert tables.nth(n).locator("td", has_text=cell).first.is_visible()
+
+
+def test_without_javascript_a_choice_shows_its_options(visit, base):
     page = visit(base + PAGE, base, java_script_enabled=False).page
-    table = page.locator("details.tl-table")
-    table.locator("summary").click()
-    assert table.locator("td", has_text="12.5 %").first.is_visible()
     assert page.locator("li", has_text="torch.empty(1, 3).t().view(-1)").first.is_visible()
 
 
@@ -142,12 +130,19 @@ def test_a_widget_that_throws_says_so_and_keeps_its_table(visit, base):
     assert page.get_by_role("group", name="Exercise stride-1", exact=True).get_by_role("textbox").is_visible()
 
 
+CONTROLS = {"stride": "size 0", "autograd": "tokens in a sequence", "attention": "queries in a tile"}
+
+
+@each_lecture
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_widgets_fit_a_phone_in_both_schemes(visit, base, scheme):
-    page = visit(base + PAGE, base, viewport={"width": 360, "height": 800}, color_scheme=scheme).page
+def test_widgets_fit_a_phone_in_both_schemes(visit, base, slug, scheme):
+    page = visit(f"{base}lectures/{slug}.html", base, viewport={"width": 360, "height": 800}, color_scheme=scheme).page
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     text = page.evaluate("getComputedStyle(document.querySelector('article p')).color")
     inputs = page.evaluate(
         "[...document.querySelectorAll('.tlw input[type=text], .tlw button')].map(e => getComputedStyle(e).color)"
     )
     assert len(inputs) > 10 and set(inputs) == {text}
+    pictures = [p.bounding_box() for p in page.locator(".tlw > svg, .tlw > div > svg").all()]
+    assert pictures and all(p["x"] >= 0 and p["x"] + p["width"] <= 360 for p in pictures)
+    tab_to(page, CONTROLS[slug])

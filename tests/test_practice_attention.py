@@ -1,25 +1,14 @@
-"""The page on attention as a reader uses it: both widgets by keyboard, exercises, no JavaScript, a phone."""
+"""The widgets of the page on attention, by keyboard: what the page says to try does what it says."""
 
 import pytest
 
-from tests.pages import SITE
-from tests.test_practice import answer, slide, tab_to
-from threeledgers.exercises import exercises
+from tests.keyboard import slide
 
 pytestmark = pytest.mark.site
-PAGE = "lectures/attention.html"
-BOXED = {e.id: e.draw().data for e in exercises("attention").values() if e.kind in ("numeric", "choice")}
 
 
-@pytest.fixture(params=["http", "file"])
-def attention(request, visit):
-    base = request.getfixturevalue("base") if request.param == "http" else SITE.as_uri() + "/"
-    opened = visit(base + PAGE, base if request.param == "http" else "file://")
-    yield opened.page
-    assert opened.clean(), opened.complaints()
-
-
-def test_the_first_thing_to_try_by_keyboard_alone(attention):
+def test_the_first_thing_to_try_by_keyboard_alone(lecture):
+    attention = lecture("attention")
     live = attention.get_by_role("group", name="Tile animator").get_by_role("status")
     assert ": 1.02 times" in live.inner_text()
     slide(attention, "queries in a tile", 3)
@@ -33,7 +22,8 @@ def test_the_first_thing_to_try_by_keyboard_alone(attention):
     assert attention.get_by_text("too much", exact=True).first.is_visible()
 
 
-def test_the_second_thing_to_try_output_fills_row_by_row_or_at_the_end(attention):
+def test_the_second_thing_to_try_output_fills_row_by_row_or_at_the_end(lecture):
+    attention = lecture("attention")
     group = attention.get_by_role("group", name="Tile animator")
     live = group.get_by_role("status")
     written = lambda: live.inner_text().split(" read and ")[1].split(" written")[0]  # noqa: E731
@@ -53,7 +43,8 @@ def test_the_second_thing_to_try_output_fills_row_by_row_or_at_the_end(attention
     assert live.inner_text().startswith("Done: pass 3 of 3")
 
 
-def test_the_cache_calculator_by_keyboard_alone(attention):
+def test_the_cache_calculator_by_keyboard_alone(lecture):
+    attention = lecture("attention")
     live = attention.get_by_role("group", name="Cache calculator").get_by_role("status")
     assert "0.54 GB a sequence" in live.inner_text() and "would take 1.07 GB" in live.inner_text()
     slide(attention, "tokens in a sequence", 5)
@@ -61,37 +52,3 @@ def test_the_cache_calculator_by_keyboard_alone(attention):
     attention.keyboard.press("Shift+Tab")
     attention.keyboard.press("ArrowDown")
     assert "524,288 bytes a token" in live.inner_text()
-
-
-def test_every_trap_meets_its_own_hint_and_the_answer_is_right(attention):
-    for data in BOXED.values():
-        for trap in data["traps"]:
-            assert answer(attention, data, trap["value"]) == f"✗ {trap['hint']}"
-        assert answer(attention, data, data["answer"]) == f"✓ Right. {data['because']}"
-    assert "6 of 6 right" in attention.get_by_role("group", name="Your progress").get_by_role("status").inner_text()
-
-
-def test_a_guess_is_committed_before_the_number_shows(attention):
-    group = attention.get_by_role("group", name="Guess", exact=True)
-    assert "7.3" not in group.inner_text()
-    group.get_by_role("textbox").fill("41.7 ms")
-    group.get_by_role("textbox").press("Enter")
-    assert group.get_by_role("status").inner_text() == "It is 7.3 ms. Your guess was off by a factor of 5.7."
-
-
-def test_without_javascript_the_tables_are_readable(visit, base):
-    page = visit(base + PAGE, base, java_script_enabled=False).page
-    tables = page.locator("details.tl-table")
-    for n, cell in ((0, "138.4 MB"), (1, "516,096 B")):
-        tables.nth(n).locator("summary").click()
-        assert tables.nth(n).locator("td", has_text=cell).first.is_visible()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_fits_a_phone_in_both_schemes(visit, base, scheme):
-    page = visit(base + PAGE, base, viewport={"width": 360, "height": 800}, color_scheme=scheme).page
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    for name in ("Tile animator", "Cache calculator"):
-        picture = page.get_by_role("group", name=name).locator("svg").first.bounding_box()
-        assert picture["x"] >= 0 and picture["x"] + picture["width"] <= 360
-    tab_to(page, "queries in a tile")

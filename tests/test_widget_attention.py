@@ -1,24 +1,19 @@
 """The tile animator: its walk is the simulator's, step by step; its bars are the formulas; it says and shows both."""
 
-import json
 import random
 import re
 
 import pytest
 
-from tests.alone import FAULTS, alone
-from tests.node_module import run
+from tests.alone import alone, readable
+from tests.keyboard import slide, tab_to
+from tests.node_module import run, script, traces
 from tests.pages import ROOT
-from tests.test_practice import slide, tab_to
 from threeledgers import formulas as f
 from threeledgers.simulate.attention import naive_walk, tiled_walk
 from threeledgers.specs import gpu
-from threeledgers.widgets import module, widget
-from threeledgers.widgets.attention import CHOICES, ROWS, SETTINGS, constants, table
-
-
-def script():
-    return module("attention", **{key: json.dumps(value) for key, value in constants().items()})
+from threeledgers.widgets import widget
+from threeledgers.widgets.attention import CHOICES, ROWS, SETTINGS, table
 
 
 def states(count):
@@ -27,17 +22,13 @@ def states(count):
     return [SETTINGS, *({n: rng.choice(small.get(n, v)) for n, v in CHOICES.items()} for _ in range(count))]
 
 
-def traces(cases, folder):
-    return list(zip(cases, run(script(), "trace", [[s] for s in cases], folder), strict=True))
-
-
 def walk(s):
     sizes = s["seq"], s["head_dim"], s["rows"]
     return tiled_walk(*sizes, s["cols"]) if s["way"] == "tiled" else naive_walk(*sizes)
 
 
 def test_the_walk_is_the_simulators(tmp_path):
-    for s, t in traces(states(200), tmp_path):
+    for s, t in traces("attention", states(200), tmp_path):
         steps = walk(s)
         done = -(-len(steps) * s["done"] // 100)
         assert (t["steps"], t["done"]) == (len(steps), done), s
@@ -52,7 +43,7 @@ def test_the_walk_is_the_simulators(tmp_path):
 
 
 def test_the_whole_walk_is_the_formula(tmp_path):
-    for s, t in traces([s | {"done": 100} for s in states(60)], tmp_path):
+    for s, t in traces("attention", [s | {"done": 100} for s in states(60)], tmp_path):
         assert t["read"] + t["written"] == t[s["way"]], s
         one = dict(elem_bytes=2, seq=s["seq"], head_dim=s["head_dim"])
         assert t["naive"] == f.naive_attention_traffic(**one)
@@ -75,9 +66,9 @@ def test_the_whole_walk_is_the_formula(tmp_path):
     ],
 )
 def test_a_fault_in_the_walk_is_found(right, wrong, tmp_path):
-    assert script().count(right) == 1
+    assert script("attention").count(right) == 1
     cases = states(40)
-    told = run(script().replace(right, wrong), "trace", [[s] for s in cases], tmp_path)
+    told = run(script("attention").replace(right, wrong), "trace", [[s] for s in cases], tmp_path)
     want = [
         2 * sum(step.read + step.written for step in walk(s)[: t["done"]]) for s, t in zip(cases, told, strict=True)
     ]
@@ -91,7 +82,7 @@ def test_a_setting_outside_its_list_is_refused_by_name(tmp_path):
         ("done", 101, "done is 101: it must be one of 0, 1"),
     ):
         with pytest.raises(AssertionError, match=re.escape(said)):
-            run(script(), "trace", [[SETTINGS | {name: bad}]], tmp_path)
+            run(script("attention"), "trace", [[SETTINGS | {name: bad}]], tmp_path)
     assert set(CHOICES) == set(SETTINGS) and all(SETTINGS[n] in CHOICES[n] for n in CHOICES)
     text = (ROOT / "threeledgers/widgets/attention.js").read_text(encoding="utf8")
     assert not re.search(r"\b\d{5,}\b", text), "hardware numbers come from the specs"
@@ -99,25 +90,25 @@ def test_a_setting_outside_its_list_is_refused_by_name(tmp_path):
 
 def test_both_things_to_try_say_what_the_page_says(tmp_path):
     cases = [SETTINGS, SETTINGS | {"rows": 128}, SETTINGS | {"rows": 128, "head_dim": 64}, SETTINGS | {"rows": 256}]
-    first, high, slim, large = (t for _, t in traces(cases, tmp_path))
+    first, high, slim, large = (t for _, t in traces("attention", cases, tmp_path))
     ratios = [t["naive"] / t["tiled"] for t in (first, high, slim)]
     assert [f"{r:.2f}" for r in ratios] == ["1.02", "2.00", "3.94"]
     assert first["fits"] and high["fits"]
     assert large["naive"] / large["tiled"] > 3.8
     both = [SETTINGS | {"rows": 256, "cols": 256, "gpu": id} for id in CHOICES["gpu"]]
-    assert not any(t["fits"] for _, t in traces(both, tmp_path))
+    assert not any(t["fits"] for _, t in traces("attention", both, tmp_path))
 
 
 def test_the_table_holds_what_the_script_says(tmp_path):
     cases = [SETTINGS | {"seq": seq, "head_dim": dim, "rows": rows} for seq, dim, rows in ROWS]
-    for row, (_, t) in zip(table().rows, traces(cases, tmp_path), strict=True):
+    for row, (_, t) in zip(table().rows, traces("attention", cases, tmp_path), strict=True):
         assert row[3:] == (*(f"{t[n] / 1e6:,.1f} MB" for n in ("naive", "tiled")), f"{t['naive'] / t['tiled']:.2f}")
     assert "4,096  128  64  138.4 MB  136.3 MB  1.02" in repr(table())
 
 
 def test_the_summary(tmp_path):
     cases = [SETTINGS, SETTINGS | {"way": "naive", "done": 50}, SETTINGS | {"done": 0}]
-    told = run(script(), "summary", [[s, t] for s, t in traces(cases, tmp_path)], tmp_path)
+    told = run(script("attention"), "summary", [[s, t] for s, t in traces("attention", cases, tmp_path)], tmp_path)
     assert told[0] == (
         "Done: 4,096 of 4,096 tiles. 136.3 MB moved, 135.3 MB read and 1.06 MB written. In all, written out moves 138.4 MB, "
         "in tiles 136.3 MB: 1.02 times. The tiles take 49.2 kB of 167.9 kB shared memory and 49.2 kB of 262.1 kB registers: "
@@ -132,15 +123,7 @@ def test_the_summary(tmp_path):
 @pytest.mark.parametrize("width, scheme", [(1280, "light"), (390, "dark")])
 def test_texts_of_the_pictures_are_readable_at_any_setting(visit, tmp_path, width, scheme):
     cases = [{}, {"way": "naive", "done": 40}, {"done": 37}, {"seq": 8192, "rows": 16, "cols": 16, "done": 3}]
-    for change in [*cases, *states(5)[1:]]:
-        opened = visit(
-            alone("attention", change, scheme, tmp_path), "file://", viewport={"width": width, "height": 900}
-        )
-        opened.page.wait_for_timeout(50)
-        assert opened.page.evaluate(FAULTS) == [], change
-        assert opened.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-        assert opened.clean(), opened.complaints()
-        opened.context.close()
+    readable(visit, "attention", [*cases, *states(5)[1:]], tmp_path, width, scheme)
 
 
 @pytest.mark.site

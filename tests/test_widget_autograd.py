@@ -1,30 +1,21 @@
 """The bar that overflows: its script holds what the formulas say in Python, and the batch it names is the largest."""
 
-import json
 import random
 import re
 
 import pytest
 
-from tests.alone import FAULTS, alone
-from tests.node_module import run
-from tests.test_practice import slide, tab_to
+from tests.alone import alone, readable
+from tests.keyboard import slide, tab_to
+from tests.node_module import run, script, traces
 from threeledgers.specs import gpu, model
-from threeledgers.widgets import ROOM, module, widget
+from threeledgers.widgets import ROOM, widget
 from threeledgers.widgets.autograd import CHOICES, ROWS, SETTINGS, constants, holders, table
-
-
-def script():
-    return module("autograd", **{key: json.dumps(value) for key, value in constants().items()})
 
 
 def states(count):
     rng = random.Random(6)
     return [SETTINGS, *({n: rng.choice(v) for n, v in CHOICES.items()} for _ in range(count))]
-
-
-def traces(cases, folder):
-    return list(zip(cases, run(script(), "trace", [[s] for s in cases], folder), strict=True))
 
 
 def floor_of(held):
@@ -48,7 +39,7 @@ def course(s, held):
 
 
 def test_the_bar_is_the_formulas_in_python(tmp_path):
-    for s, t in traces(states(300), tmp_path):
+    for s, t in traces("autograd", states(300), tmp_path):
         want = holders(s)
         total, room = sum(want.values()), gpu(s["gpu"]).memory_bytes
         assert t["held"] == want and t["states"] == floor_of(want) and t["total"] == total, s
@@ -59,7 +50,7 @@ def test_the_bar_is_the_formulas_in_python(tmp_path):
 
 def test_the_batch_it_names_is_the_largest(tmp_path):
     seen = set()
-    for s, t in traces(states(300), tmp_path):
+    for s, t in traces("autograd", states(300), tmp_path):
         most, room = t["most"], t["capacity"]
         assert sum(holders(s | {"batch": most + 1}).values()) > room, s
         assert most == 0 or sum(holders(s | {"batch": most}).values()) <= room, s
@@ -78,9 +69,9 @@ def test_the_batch_it_names_is_the_largest(tmp_path):
     ],
 )
 def test_a_fault_in_the_script_is_found(right, wrong, tmp_path):
-    assert script().count(right) == 1
+    assert script("autograd").count(right) == 1
     cases = states(40)
-    told = run(script().replace(right, wrong), "trace", [[s] for s in cases], tmp_path)
+    told = run(script("autograd").replace(right, wrong), "trace", [[s] for s in cases], tmp_path)
     assert any(t["held"] != holders(s) for s, t in zip(cases, told, strict=True))
 
 
@@ -93,7 +84,7 @@ def test_a_setting_outside_its_list_is_refused_by_name(tmp_path):
         ("optimizer", None, "optimizer is null: it must be one of adam, adam8, sgd"),
     ):
         with pytest.raises(AssertionError, match=re.escape(said)):
-            run(script(), "trace", [[SETTINGS | {name: bad}]], tmp_path)
+            run(script("autograd"), "trace", [[SETTINGS | {name: bad}]], tmp_path)
 
 
 def test_shapes_and_capacities_come_from_the_specs():
@@ -109,12 +100,12 @@ def test_both_things_to_try_say_what_the_page_says(tmp_path):
     fit = SETTINGS | {"seq": 256, "optimizer": "adam8"}
     long = SETTINGS | {"model": "llama3_8b", "optimizer": "adam8", "seq": 32768}
     cases = [SETTINGS, SETTINGS | {"seq": 256}, fit, long | {"seq": 4096}, long, long | {"attention": "eager"}]
-    first, short, fits, small, fused, eager = (t for _, t in traces(cases, tmp_path))
+    first, short, fits, small, fused, eager = (t for _, t in traces("autograd", cases, tmp_path))
     assert not first["fits"] and not short["fits"] and fits["fits"] and fits["most"] > 1
     assert first["states"] > first["capacity"]
     assert short["held"]["optimizer"] > short["capacity"]
     for optimizer in ("adam8", "sgd"):
-        ((_, smaller),) = traces([SETTINGS | {"optimizer": optimizer}], tmp_path)
+        ((_, smaller),) = traces("autograd", [SETTINGS | {"optimizer": optimizer}], tmp_path)
         assert smaller["fits"] and smaller["most"] >= 1
     assert fused["held"]["layers"] == 8 * small["held"]["layers"]
     eager_small = holders(SETTINGS | {"model": "llama3_8b", "attention": "eager"})["layers"]
@@ -126,7 +117,7 @@ def test_the_table_holds_what_the_script_says(tmp_path):
     assert "Llama 2 7B  4,096  fused  none  107.8 GB  26.2 GB  134.0 GB  no" in repr(table())
     assert table().head[-1] == "fits 80 GB"
     cases = [SETTINGS | dict(zip(("model", "seq", "attention", "checkpoint"), row, strict=True)) for row in ROWS]
-    for row, (s, t) in zip(table().rows, traces(cases, tmp_path), strict=True):
+    for row, (s, t) in zip(table().rows, traces("autograd", cases, tmp_path), strict=True):
         numbers = (t["states"], t["total"] - t["states"], t["total"])
         assert row[:4] == (model(s["model"]).name, f"{s['seq']:,}", s["attention"], s["checkpoint"])
         assert row[4:] == (*(f"{n / 1e9:,.1f} GB" for n in numbers), "yes" if t["fits"] else "no")
@@ -134,7 +125,9 @@ def test_the_table_holds_what_the_script_says(tmp_path):
 
 def test_the_summary(tmp_path):
     near = SETTINGS | {"optimizer": "adam8"}
-    told = run(script(), "summary", [[s, t] for s, t in traces([SETTINGS, near], tmp_path)], tmp_path)
+    told = run(
+        script("autograd"), "summary", [[s, t] for s, t in traces("autograd", [SETTINGS, near], tmp_path)], tmp_path
+    )
     assert told == [
         "134 GB at the peak is 54.0 GB more than the 80.0 GB of NVIDIA H100 SXM: states 108 GB, saved tensors 26.2 GB. "
         "The largest part: optimizer states, 80.9 GB. Not even the states fit.",
@@ -156,13 +149,7 @@ def test_texts_of_the_pictures_are_readable_at_any_setting(visit, tmp_path, widt
         {"optimizer": "sgd", "seq": 256},
         {"optimizer": "adam8"},
     ]
-    for change in [*cases, *({n: s[n] for n in s} for s in states(12)[1:])]:
-        opened = visit(alone("autograd", change, scheme, tmp_path), "file://", viewport={"width": width, "height": 900})
-        opened.page.wait_for_timeout(50)  # a picture is drawn again for the width that it gets
-        assert opened.page.evaluate(FAULTS) == [], change
-        assert opened.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-        assert opened.clean(), opened.complaints()
-        opened.context.close()
+    readable(visit, "autograd", [*cases, *({n: s[n] for n in s} for s in states(12)[1:])], tmp_path, width, scheme)
 
 
 @pytest.mark.site

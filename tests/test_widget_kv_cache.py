@@ -1,21 +1,16 @@
 """The cache calculator: its numbers are the formulas', released shapes are the specs', one token more is too much."""
 
-import json
 import random
 import re
 
 import pytest
 
-from tests.alone import FAULTS, alone
-from tests.node_module import run
-from tests.test_practice import slide, tab_to
+from tests.alone import alone, readable
+from tests.keyboard import slide, tab_to
+from tests.node_module import run, script, traces
 from threeledgers.specs import model
-from threeledgers.widgets import module, widget
-from threeledgers.widgets.kv_cache import CHOICES, SETTINGS, constants, per_token, shape, table
-
-
-def script():
-    return module("kv_cache", **{key: json.dumps(value) for key, value in constants().items()})
+from threeledgers.widgets import widget
+from threeledgers.widgets.kv_cache import CHOICES, SETTINGS, per_token, shape, table
 
 
 def states(count):
@@ -23,13 +18,9 @@ def states(count):
     return [SETTINGS, *({n: rng.choice(v) for n, v in CHOICES.items()} for _ in range(count))]
 
 
-def traces(cases, folder):
-    return list(zip(cases, run(script(), "trace", [[s] for s in cases], folder), strict=True))
-
-
 def test_numbers_are_the_formulas(tmp_path):
     seen = set()
-    for s, t in traces(states(300), tmp_path):
+    for s, t in traces("kv_cache", states(300), tmp_path):
         token = per_token(s["model"], s["sharing"], s["elem_bytes"])
         assert t["token"] == token and t["all"] == per_token(s["model"], "all", s["elem_bytes"]), s
         assert t["sequence"] == token * s["seq"] and t["total"] == token * s["seq"] * s["batch"]
@@ -58,10 +49,10 @@ def test_published_caches():
     ],
 )
 def test_a_fault_in_the_script_is_found(right, wrong, tmp_path):
-    assert script().count(right) == 1
+    assert script("kv_cache").count(right) == 1
     cases = states(60)
-    good = run(script(), "trace", [[s] for s in cases], tmp_path)
-    assert run(script().replace(right, wrong), "trace", [[s] for s in cases], tmp_path) != good
+    good = run(script("kv_cache"), "trace", [[s] for s in cases], tmp_path)
+    assert run(script("kv_cache").replace(right, wrong), "trace", [[s] for s in cases], tmp_path) != good
 
 
 def test_a_setting_outside_its_list_is_refused_by_name(tmp_path):
@@ -70,12 +61,12 @@ def test_a_setting_outside_its_list_is_refused_by_name(tmp_path):
         ("model", "gpt3_175b", "it must be one of llama2_7b"),
     ):
         with pytest.raises(AssertionError, match=re.escape(said)):
-            run(script(), "trace", [[SETTINGS | {name: bad}]], tmp_path)
+            run(script("kv_cache"), "trace", [[SETTINGS | {name: bad}]], tmp_path)
 
 
 def test_the_thing_to_try_says_what_the_page_says(tmp_path):
     cases = [SETTINGS, SETTINGS | {"sharing": "all"}, SETTINGS | {"model": "deepseek_v3"}, SETTINGS | {"seq": 32768}]
-    eight, every, latent, long = (t for _, t in traces(cases, tmp_path))
+    eight, every, latent, long = (t for _, t in traces("kv_cache", cases, tmp_path))
     assert eight["room"] == 305_175 and every["room"] == 76_293 and latent["room"] > 500_000
     assert long["sequence"] == 8 * eight["sequence"] and long["scores"] == 64 * eight["scores"]
 
@@ -83,8 +74,8 @@ def test_the_thing_to_try_says_what_the_page_says(tmp_path):
 def test_the_table_and_the_summary(tmp_path):
     assert "Llama 3.1 405B  516,096 B  8,257,536 B  16.0  77,504" in repr(table())
     assert "DeepSeek-V3  70,272 B  4,997,120 B  71.1  569,216" in repr(table())
-    (pair,) = traces([SETTINGS], tmp_path)
-    assert run(script(), "summary", [list(pair)], tmp_path) == [
+    (pair,) = traces("kv_cache", [SETTINGS], tmp_path)
+    assert run(script("kv_cache"), "summary", [list(pair)], tmp_path) == [
         "Llama 3 8B, as released: 131,072 bytes a token, 0.54 GB a sequence, 0.54 GB in all, which fits into 40.0 GB. "
         "A pair for every head would be 4.0 times as much. The budget holds 305,175 tokens: 1 sequence of 305,175. "
         "One layer's scores, were they stored for one sequence, would take 1.07 GB."
@@ -95,13 +86,14 @@ def test_the_table_and_the_summary(tmp_path):
 @pytest.mark.site
 @pytest.mark.parametrize("width, scheme", [(1280, "dark"), (390, "light")])
 def test_texts_of_the_picture_are_readable_at_any_setting(visit, tmp_path, width, scheme):
-    for change in [{}, {"batch": 128, "seq": 1048576, "sharing": "all"}, {"budget": 640}, *states(4)[1:]]:
-        opened = visit(alone("kv_cache", change, scheme, tmp_path), "file://", viewport={"width": width, "height": 700})
-        opened.page.wait_for_timeout(50)
-        assert opened.page.evaluate(FAULTS) == [], change
-        assert opened.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-        assert opened.clean(), opened.complaints()
-        opened.context.close()
+    readable(
+        visit,
+        "kv_cache",
+        [{}, {"batch": 128, "seq": 1048576, "sharing": "all"}, {"budget": 640}, *states(4)[1:]],
+        tmp_path,
+        width,
+        scheme,
+    )
 
 
 @pytest.mark.site

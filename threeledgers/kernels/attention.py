@@ -11,6 +11,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from threeledgers import count
+from threeledgers.kernels.memory import cuda_peak
 
 BACKENDS = ("MATH", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION")
 
@@ -95,10 +96,7 @@ def peak_bytes(attention, q, k, v):
     """Most bytes alive at once in ``attention(q, k, v)`` beside its inputs: a GPU's allocator, or all tensors of a CPU."""
     if not q.is_cuda:
         return count.peak_bytes(lambda: attention(q, k, v), [q, k, v])[1]
-    torch.cuda.reset_peak_memory_stats()
-    before = torch.cuda.memory_allocated()
-    attention(q, k, v)
-    return torch.cuda.max_memory_allocated() - before
+    return cuda_peak(lambda: attention(q, k, v))[0]
 
 
 def triton_attention():

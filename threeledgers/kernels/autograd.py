@@ -33,17 +33,6 @@ def counted_peak(config, batch, seq, checkpoint, dtype=torch.bfloat16):
         return count.peak_bytes(lambda: micro_batch(net, ids), [net, [p.grad for p in net.parameters()], ids])[1]
 
 
-def cuda_peak(net, ids):
-    """(allocated, reserved) bytes at the peak of one micro-batch, beyond what was allocated before."""
-    torch.cuda.synchronize()
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
-    before = torch.cuda.memory_allocated(), torch.cuda.memory_reserved()
-    micro_batch(net, ids)
-    torch.cuda.synchronize()
-    return torch.cuda.max_memory_allocated() - before[0], torch.cuda.max_memory_reserved() - before[1]
-
-
 def largest_batch(run, limit, guess=1):
     """The largest batch, from 1 to ``limit``, for which ``run(batch)`` does not run out of memory; 0 when none does.
 

@@ -25,14 +25,8 @@ function walk(s, step) {
   }
 }
 
-function check(s) {
-  for (const [name, accepted] of Object.entries(CHOICES)) {
-    if (!accepted.includes(s[name])) throw new Error(`${name} is ${JSON.stringify(s[name])}: it must be one of ${accepted.join(", ")}`);
-  }
-}
-
 function trace(s) {
-  check(s);
+  kit.check(s, CHOICES);
   const down = Math.ceil(s.seq / s.rows), across = Math.ceil(s.seq / s.cols);
   const steps = s.way === "tiled" ? down * across : 3 * down, done = Math.ceil(steps * s.done / 100);
   let at = 0, read = 0, written = 0, last = null;
@@ -62,10 +56,8 @@ function summary(s, t) {
 }
 
 const memory = "var(--tl-memory, #0072b2)", flops = "var(--tl-flops, #d55e00)";
-const label = (x, y, text, anchor = "start", more) => kit.svg("text", {x, y, "text-anchor": anchor, style: "font-size: 12px", ...more}, text);
+const {label, picture} = kit;
 const box = (x, y, width, height, more) => kit.svg("rect", {x, y, width: Math.max(0, width), height: Math.max(0, height), ...more});
-const picture = (width, height, ...kids) => kit.svg("svg", {viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true",
-  style: `max-width: ${width}px; margin-top: .4rem`}, ...kids);
 const outline = {fill: "none", stroke: "currentColor", "stroke-width": .8};
 
 // queries and output at the left and right, keys and values on top, the scores in the middle
@@ -155,13 +147,10 @@ function render({model, el}) {
     choose("attention", "way", CHOICES.way.map(v => [v, LABELS[v]])), slide("tokens", "seq"),
     choose("width of a head", "head_dim", CHOICES.head_dim.map(n => [n, String(n)])),
     slide("queries in a tile", "rows"), slide("keys in a tile", "cols"),
-    kit.card(choose("card", "gpu", Object.entries(GPUS).map(([id, {name}]) => [id, name])), CHOICES.gpu, id => change("gpu", id)), progress);
+    kit.card(choose("card", "gpu", kit.names(GPUS)), CHOICES.gpu, id => change("gpu", id)), progress);
   update();
   el.append(kit.frame("Tile animator", controls, kit.el("div", {class: "tlw-row"}, play), pictures, live));
-  new ResizeObserver(([{contentRect}]) => {
-    const now = Math.round(Math.min(640, Math.max(240, contentRect.width)));
-    if (contentRect.width && now !== width) { width = now; requestAnimationFrame(() => draw(trace(s))); }
-  }).observe(pictures);
+  kit.fitted(pictures, 240, 640, now => { width = now; draw(trace(s)); });
 }
 
 export default {render, trace, summary};

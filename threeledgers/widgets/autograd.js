@@ -46,15 +46,8 @@ function course(s, held) {
   return points;
 }
 
-// a setting outside its list is refused by name
-function check(s) {
-  for (const [name, accepted] of Object.entries(CHOICES)) {
-    if (!accepted.includes(s[name])) throw new Error(`${name} is ${JSON.stringify(s[name])}: it must be one of ${accepted.join(", ")}`);
-  }
-}
-
 function trace(s) {
-  check(s);
+  kit.check(s, CHOICES);
   const held = holders(s, s.batch), capacity = GPUS[s.gpu].bytes, total = sum(held);
   return {states: floor(held), held: Object.fromEntries(PARTS.map(name => [name, held[name]])), total, capacity, fits: total <= capacity,
     over: Math.max(0, total - capacity), most: largest(s, capacity), course: course(s, held)};
@@ -77,14 +70,11 @@ function summary(s, t) {
 }
 
 const colour = name => ({fill: `var(--tl-${FILLS[name][0]}, ${FILLS[name][0] === "memory" ? "#0072b2" : "#d55e00"})`, "fill-opacity": FILLS[name][1]});
-const label = (x, y, text, anchor = "start") => kit.svg("text", {x, y, "text-anchor": anchor, style: "font-size: 12px"}, text);
+const {label, picture} = kit;
 const rule = (x1, y1, x2, y2, more) => kit.svg("line", {x1, y1, x2, y2, stroke: "currentColor", ...more});
-const picture = (width, height, ...kids) => kit.svg("svg", {viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true",
-  style: `max-width: ${width}px; margin-top: .4rem`}, ...kids);
 const badge = (x, y, n) => kit.svg("g", {}, kit.svg("circle", {cx: x, cy: y, r: 8, fill: "#fff", stroke: "#111", "stroke-width": .6}),
   kit.svg("text", {x, y: y + 4, "text-anchor": "middle", style: "font-size: 12px; fill: #111"}, String(n)));
 
-// one unit of a picture is one pixel, whatever the width, so that text keeps its size on a phone
 function bar(t, width) {
   const scale = (width - 4) / Math.max(t.total, t.capacity), kids = [], key = kit.id();
   let x = 2;
@@ -152,21 +142,17 @@ function render({model, el}) {
     draw(t);
     live.textContent = summary(s, t);
   };
-  const names = table => Object.entries(table).map(([id, {name}]) => [id, name]);
   const choose = (label, name, options = CHOICES[name].map(id => [id, LABELS[id]])) =>
     kit.select({label, options, value: s[name], on: value => update({[name]: value})});
   const slide = (label, name) =>
     kit.slider({label, values: CHOICES[name], value: s[name], show: kit.count, on: value => update({[name]: value})});
-  const card = kit.card(choose("card", "gpu", names(GPUS)), CHOICES.gpu, id => update({gpu: id}));
+  const card = kit.card(choose("card", "gpu", kit.names(GPUS)), CHOICES.gpu, id => update({gpu: id}));
   const controls = kit.el("div", {class: "tlw-controls"},
-    choose("model", "model", names(MODELS)), choose("optimizer", "optimizer"),
+    choose("model", "model", kit.names(MODELS)), choose("optimizer", "optimizer"),
     slide("tokens in a sequence", "seq"), slide("sequences at a time", "batch"), choose("attention", "attention"), choose("checkpointing", "checkpoint"), card);
   update();
   el.append(kit.frame("The bar that overflows", controls, pictures, live));
-  new ResizeObserver(([{contentRect}]) => {
-    const now = Math.round(Math.min(720, Math.max(260, contentRect.width)));
-    if (contentRect.width && now !== width) { width = now; requestAnimationFrame(() => draw(trace(s))); }
-  }).observe(pictures);
+  kit.fitted(pictures, 260, 720, now => { width = now; draw(trace(s)); });
 }
 
 export default {render, trace, summary};

@@ -72,8 +72,28 @@ const kit = (() => {
     });
     return control;
   };
+  // [id, name] of each entry, as a select wants its options
+  const names = table => Object.entries(table).map(([id, {name}]) => [id, name]);
+  // a setting outside its list is refused by name
+  const check = (settings, choices) => {
+    for (const [name, accepted] of Object.entries(choices)) {
+      if (!accepted.includes(settings[name])) throw new Error(`${name} is ${JSON.stringify(settings[name])}: it must be one of ${accepted.join(", ")}`);
+    }
+  };
+  // one unit of a picture is one pixel, whatever the width, so that text keeps its size on a phone
+  const label = (x, y, text, anchor = "start", more) => svg("text", {x, y, "text-anchor": anchor, style: "font-size: 12px", ...more}, text);
+  const picture = (width, height, ...kids) => svg("svg", {viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true",
+    style: `max-width: ${width}px; margin-top: .4rem`}, ...kids);
+  // calls draw(width) whenever the room for pictures that were drawn at `most` pixels changes
+  const fitted = (pictures, least, most, draw) => {
+    let width = most;
+    new ResizeObserver(([{contentRect}]) => {
+      const now = Math.round(Math.min(most, Math.max(least, contentRect.width)));
+      if (contentRect.width && now !== width) { width = now; requestAnimationFrame(() => draw(width)); }
+    }).observe(pictures);
+  };
   const count = n => n.toLocaleString("en-US");
   const bytes = n => `${count(n)} ${n === 1 ? "byte" : "bytes"}`;
   const plural = (n, one) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
-  return {el, svg, id, slider, select, text, checkbox, live, frame, gpu, card, count, bytes, plural};
+  return {el, svg, id, slider, select, text, checkbox, live, frame, gpu, card, names, check, label, picture, fitted, count, bytes, plural};
 })();

@@ -9,14 +9,8 @@ function perToken(s) {
   return F.kv_cache_bytes({...m, kv_heads, elem_bytes});
 }
 
-function check(s) {
-  for (const [name, accepted] of Object.entries(CHOICES)) {
-    if (!accepted.includes(s[name])) throw new Error(`${name} is ${JSON.stringify(s[name])}: it must be one of ${accepted.join(", ")}`);
-  }
-}
-
 function trace(s) {
-  check(s);
+  kit.check(s, CHOICES);
   const token = perToken(s), budget = s.budget * 1e9, tokens = s.seq * s.batch;
   const {heads} = MODELS[s.model], all = perToken({...s, sharing: "all"});
   return {token, all, sequence: token * s.seq, total: token * tokens, budget, fits: token * tokens <= budget,
@@ -34,9 +28,7 @@ function summary(s, t) {
     + `${kit.plural(s.batch, "sequence")} of ${kit.count(t.longest)}. One layer's scores, were they stored for one sequence, would take ${giga(t.scores)}.`;
 }
 
-const label = (x, y, text, anchor = "start") => kit.svg("text", {x, y, "text-anchor": anchor, style: "font-size: 12px"}, text);
-const picture = (width, height, ...kids) => kit.svg("svg", {viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true",
-  style: `max-width: ${width}px; margin-top: .4rem`}, ...kids);
+const {label, picture} = kit;
 
 // the cache against the budget, one piece a sequence where pieces can be told apart
 function bar(s, t, width) {
@@ -66,15 +58,12 @@ function render({model, el}) {
   const choose = (text, name, options) => kit.select({label: text, options, value: s[name], on: v => update({[name]: v})});
   const slide = (text, name, show = kit.count) => kit.slider({label: text, values: CHOICES[name], value: s[name], show, on: v => update({[name]: v})});
   const controls = kit.el("div", {class: "tlw-controls"},
-    choose("model", "model", Object.entries(MODELS).map(([id, {name}]) => [id, name])),
+    choose("model", "model", kit.names(MODELS)),
     choose("keys and values", "sharing", CHOICES.sharing.map(v => [v, SHARING[v]])), slide("tokens in a sequence", "seq"), slide("sequences", "batch"),
     choose("element", "elem_bytes", CHOICES.elem_bytes.map(n => [n, n === 2 ? "16 bits" : "8 bits"])), slide("budget", "budget", n => `${n} GB`));
   update();
   el.append(kit.frame("Cache calculator", controls, pictures, live));
-  new ResizeObserver(([{contentRect}]) => {
-    const now = Math.round(Math.min(640, Math.max(240, contentRect.width)));
-    if (contentRect.width && now !== width) { width = now; requestAnimationFrame(() => draw(trace(s))); }
-  }).observe(pictures);
+  kit.fitted(pictures, 240, 640, now => { width = now; draw(trace(s)); });
 }
 
 export default {render, trace, summary};
