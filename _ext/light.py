@@ -1,6 +1,6 @@
 """Pages send what they show: the scripts and styles they use, the icons and rules that occur, the letters that are set.
 
-Scripts and styles are chosen on Sphinx's own page context. Fonts and style sheets are trimmed after the pages are written;
+Scripts are chosen on Sphinx's own page context. Fonts and the style sheet (styles.py) are trimmed after the pages are written;
 the pages themselves are only read. Each trimming says how much it took and stops the build when that is not what a theme of
 this version gives up, so that an update cannot pass unseen.
 """
@@ -13,6 +13,8 @@ from pathlib import Path
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
+from _ext import keys, styles
+
 log = logging.getLogger(__name__)
 standard_logging.getLogger("fontTools").setLevel(standard_logging.WARNING)
 
@@ -20,38 +22,31 @@ standard_logging.getLogger("fontTools").setLevel(standard_logging.WARNING)
 NEEDED_FOR = {
     "togglebutton": r'class="[^"]*\b(?:dropdown|toggle)\b',
     "design-tabs": r"sd-tab-set",
-    "sphinx-design": r'class="[^"]*\bsd-',
-    "exercise.css": r'class="[^"]*\b(?:exercise|solution)\b',
     "copybutton": r'class="highlight',
     "clipboard": r'class="highlight',
-    "mystnb": r'class="[^"]*\bcell\b',
-    "katex": r'class="katex',
 }
+PLAIN = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')  # names, marks and spaces of code: set like all text
 WHOLE = {"search"}  # the search page runs scripts that look for one another
 FIRST = "documentation_options"  # inline scripts write into what this one makes
-SHEETS = {"styles/pydata-sphinx-theme.css": (200_000, 396_738), "sphinx-design.min.css": (35_000, 54_807)}
-BUILT = (
-    "bs-",
-    "tooltip",
-    "show",
-    "fade",
-    "modal",
-    "collaps",
-    "pst-",
-    "active",
-    "hover",
-    "focus",
-    "was-",
-)  # names made by scripts
+STATE = "application/vnd.jupyter.widget-state+json"  # of the widgets: a third of a lecture
+THEME = "scripts/pydata-sphinx-theme.js"
+# The theme's search for what scrolls, which lays out the whole page; site.js does it piece by piece.
+AT_ONCE = '"complete"===document.readyState?I():window.addEventListener("load",I)'
 ICONS = "_static/vendor/fontawesome/webfonts"
 
 
 def page_context(app, pagename, templatename, context, doctree):
-    """Keep the scripts and styles that this page uses; scripts run after the page is read."""
-    body = context.get("body") or ""
-    for kind in ("css_files", "script_files"):
-        if kind in context and pagename not in WHOLE:
-            context[kind] = [deferred(f) for f in context[kind] if used(f, body)]
+    """Keep the scripts that this page uses, run them after the page is read, and ask for one style sheet."""
+    body = context["body"] = PLAIN.sub(r"\1", context.get("body") or "")  # half the elements of a page of code
+    if strange := [str(f.filename) for f in context.get("css_files", ()) if not styles.known(f.filename)]:
+        raise ExtensionError(f"no style sheet of the book: {', '.join(strange)}; name it in _ext/styles.py, SHEETS")
+    context["css_files"] = []
+    context["tl_styles"] = f"{styles.NAME}?v={app.config.tl_site[:8]}"
+    scripts = context.get("script_files", [])
+    if states := [f for f in scripts if f.attributes.get("type") == STATE]:
+        context["body"] = body + "".join(f'<script type="{STATE}">{f.attributes["body"]}</script>\n' for f in states)
+        scripts = [f for f in scripts if f not in states]
+    context["script_files"] = scripts if pagename in WHOLE else [deferred(f) for f in scripts if used(f, body)]
 
 
 def used(file, body):
@@ -74,14 +69,22 @@ def build_finished(app, error):
         return
     out, keep = Path(app.outdir), Kept(Path(app.srcdir) / "_build" / ".light")
     texts = [f.read_text(encoding="utf8") for f in out.rglob("*.html")]
-    scripts = [f.read_text(encoding="utf8") for f in (out / "_static").rglob("*.js")]
-    words = set(re.findall(r"[\w-]+", "\n".join(texts + scripts)))
-    report = [trim_sheet(out / "_static" / name, words, *sizes, keep) for name, sizes in SHEETS.items()]
-    css = "".join(f.read_text(encoding="utf8") for f in (out / "_static").rglob("*.css"))
+    scripts = {f.name: f.read_text(encoding="utf8") for f in (out / "_static").rglob("*.js")}
+    quiet(out / "_static" / THEME)
+    report = [styles.join(out / "_static", styles.words(texts, scripts), keep)]
+    css = (out / "_static" / styles.NAME).read_text(encoding="utf8")
     report += [trim_fonts(out / ICONS, icons(css), 20_000, keep)]
     report += [trim_fonts(out / "_static/vendor/katex/fonts", letters(texts), 60_000, keep)]
     keep.drop_others()
     log.info("light: %s", "; ".join(report))
+
+
+def quiet(path):
+    """Leave out the theme's search for what scrolls."""
+    text = path.read_text(encoding="utf8")
+    if text.count(AT_ONCE) != 1:
+        raise ExtensionError(f"{path.name} looks for what scrolls in another way: read it, then AT_ONCE and site.js")
+    path.write_text(text.replace(AT_ONCE, "0"), encoding="utf8")
 
 
 class Kept:
@@ -89,7 +92,7 @@ class Kept:
 
     def __init__(self, folder):
         self.folder, self.used = folder, set()
-        self.seed = Path(__file__).read_bytes()
+        self.seed = Path(__file__).read_bytes() + Path(styles.__file__).read_bytes()
 
     def __call__(self, path, asked, trim):
         """Put the trimmed file in the place of ``path``; ``asked`` is what the pages ask of it."""
@@ -107,66 +110,6 @@ class Kept:
         for store in self.folder.glob("*"):
             if store.name not in self.used:
                 store.unlink()
-
-
-def trim_sheet(path, words, least, whole, keep):
-    """Drop the rules of a style sheet that no page can match; returns a line of report."""
-    before = path.stat().st_size
-    if before != whole:
-        raise ExtensionError(
-            f"{path.name} has {before:,} bytes, not {whole:,}: the theme changed; read it, then SHEETS"
-        )
-
-    def trim():
-        import tinycss2
-
-        rules = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
-        left = re.sub(r',\s*url\([^)]*\.ttf\)\s*format\("truetype"\)', "", trimmed(rules, words))  # all read woff2
-        path.write_text(left, encoding="utf8")
-
-    text = path.read_text(encoding="utf8")
-    keep(path, words & set(re.findall(r"\.(-?[A-Za-z_][\w-]*)", text)), trim)
-    after = path.stat().st_size
-    if before - after < least:
-        raise ExtensionError(f"{path.name}: only {before - after:,} bytes are of no use, {least:,} were expected")
-    return f"{path.name} {before:,} to {after:,} bytes"
-
-
-def trimmed(rules, words):
-    """Text of the rules that may match: a selector is dropped when it asks for a class that no page and no script names."""
-    import tinycss2
-
-    out = []
-    for rule in rules:
-        if rule.type == "qualified-rule":
-            selectors = [s for s in split(tinycss2.serialize(rule.prelude)) if possible(s, words)]
-            if selectors:
-                out.append(",".join(selectors) + "{" + tinycss2.serialize(rule.content).strip() + "}")
-        elif rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports") and rule.content is not None:
-            inner = trimmed(tinycss2.parse_rule_list(rule.content, skip_comments=True, skip_whitespace=True), words)
-            if inner:
-                out.append(f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{inner}}}")
-        elif rule.type != "error":
-            out.append(rule.serialize())
-    return "".join(out)
-
-
-def split(prelude):
-    """Selectors of a list; commas within brackets do not part them."""
-    parts, depth, now = [], 0, ""
-    for character in prelude:
-        depth += (character in "([") - (character in ")]")
-        if character == "," and not depth:
-            parts.append(now.strip())
-            now = ""
-        else:
-            now += character
-    return [*parts, now.strip()]
-
-
-def possible(selector, words):
-    asked = re.findall(r"\.(-?[A-Za-z_][\w-]*)", re.sub(r":(?:not|is|where|has)\(.*?\)+", "", selector))
-    return all(name in words or name.startswith(BUILT) for name in asked)
 
 
 def icons(css):
@@ -215,7 +158,13 @@ def subset_font(path, points):
     subset.save_font(font, str(path), options)
 
 
+def config_inited(app, config):
+    config.tl_site = keys.site(app.srcdir)  # what a page's style sheet is asked for by: a new page, a new name
+
+
 def setup(app):
+    app.add_config_value("tl_site", "", "")
+    app.connect("config-inited", config_inited)
     app.connect("html-page-context", page_context, priority=950)
     app.connect("build-finished", build_finished, priority=950)
     return {"version": "1", "parallel_read_safe": True}

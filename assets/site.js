@@ -1,4 +1,5 @@
-// The reader's GPU, kept in this browser; printing with or without solutions; search straight from the disk.
+// The reader's GPU, kept in this browser; printing with or without solutions; search straight from the disk; what scrolls by
+// itself can be reached by Tab.
 (() => {
   // from file:// a page cannot read another one, so results come without their lines of text
   if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
@@ -17,6 +18,13 @@
       document.dispatchEvent(new CustomEvent("tl-gpu", {detail: select.value}));
     });
   }
+
+  // the theme asks and writes one after the other, and so lays out the page many times; here all are asked, then all are written
+  const scrolls = new ResizeObserver(changed => {
+    const wide = changed.map(({target: e}) => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight);
+    changed.forEach(({target}, i) => { target.tabIndex = wide[i] ? 0 : -1; });
+  });
+  for (const e of document.querySelectorAll("#main-content :is(pre, .cell_output > .output, .pst-scrollable-table-container)")) scrolls.observe(e);
 
   // in print: a light page, tables of widgets open, solutions and committed guesses only when asked for
   const root = document.documentElement;

@@ -52,7 +52,8 @@ class Visit:
 
     def __init__(self, chromium, url, local, **context):
         self.foreign, self.errors, self.failed, self.responses = [], [], [], []
-        self.context = chromium.new_context(**context)
+        still = {"reduced_motion": "reduce"}  # nothing is looked at half faded in
+        self.context = chromium.new_context(**still | context)
         self.context.route("**/*", lambda route: self._route(route, local))
         self.page = self.context.new_page()
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))

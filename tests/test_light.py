@@ -4,59 +4,79 @@ import re
 from types import SimpleNamespace
 
 import pytest
-import tinycss2
 from sphinx.builders.html._assets import _CascadingStyleSheet, _JavaScript
 from sphinx.errors import ExtensionError
 
 from _ext import light
 
-CSS = """@media print{.gone{color:red}.kept:not(.gone) a{color:red}}@font-face{font-family:x}
-.kept,.gone{margin:0}h1{margin:1px}.a:is(.gone,.kept){margin:2px}.fa-rocket:before{content:"\\f135"}.tooltip-inner{margin:3px}
-@supports (display:grid){.gone{margin:4px}}:root{--x:1}[data-x=".gone"]{margin:5px}"""
 
-
-def test_a_rule_stays_when_a_page_can_match_it():
-    rules = tinycss2.parse_stylesheet(CSS, skip_whitespace=True)
-    text = light.trimmed(rules, {"kept", "a"})
-    assert "@font-face" in text and "h1{margin:1px}" in text and ".kept{margin:0}" in text
-    assert ".a:is(.gone,.kept){margin:2px}" in text, "an alternative within :is is not judged"
-    assert "@media print{.kept:not(.gone) a{color:red}}" in text and ".tooltip-inner" in text and "--x:1" in text
-    assert "fa-rocket" not in text and "@supports" not in text and ".gone{" not in text
-    assert "fa-rocket" in light.trimmed(rules, {"fa-rocket"})
-
-
-def test_a_theme_that_changed_stops_the_build(tmp_path):
-    keep = light.Kept(tmp_path / "kept")
-    sheet = tmp_path / "theme.css"
-    sheet.write_text(".gone{color:red}")
-    with pytest.raises(ExtensionError, match=r"theme.css has 16 bytes, not 17"):
-        light.trim_sheet(sheet, set(), 1, 17, keep)
-    with pytest.raises(ExtensionError, match="only 0 bytes are of no use, 1 were expected"):
-        light.trim_sheet(sheet, {"gone"}, 1, 16, keep)
+def test_fonts_that_give_up_less_than_expected_stop_the_build(tmp_path):
     with pytest.raises(ExtensionError, match="fonts of .*: 0 to 0 bytes"):
-        light.trim_fonts(tmp_path, {65}, 1, keep)
+        light.trim_fonts(tmp_path, {65}, 1, light.Kept(tmp_path / "kept"))
 
 
-def test_scripts_and_styles_follow_the_page():
-    def context(body):
-        scripts = [
-            _JavaScript(f"_static/{n}.js", priority=1) for n in ("documentation_options", "copybutton", "doctools")
-        ]
-        scripts.append(_JavaScript(None, priority=1, body="var togglebuttonSelector = '.toggle';"))
-        styles = [_CascadingStyleSheet(f"_static/{n}.css", priority=1) for n in ("exercise", "site")]
-        found = {"body": body, "script_files": scripts, "css_files": styles}
-        light.page_context(None, "lectures/x", "page.html", found, None)
-        return found
+def test_a_theme_that_looks_for_what_scrolls_in_another_way_stops_the_build(tmp_path):
+    script = tmp_path / "theme.js"
+    script.write_text(f"a(),{light.AT_ONCE};")
+    light.quiet(script)
+    assert script.read_text() == "a(),0;"
+    with pytest.raises(ExtensionError, match="theme.js looks for what scrolls in another way"):
+        light.quiet(script)
 
+
+def context(body, styles=("_static/site.css",), **more):
+    scripts = [_JavaScript(f"_static/{n}.js", priority=1) for n in ("documentation_options", "copybutton", "doctools")]
+    scripts.append(_JavaScript(None, priority=1, body="var togglebuttonSelector = '.toggle';"))
+    scripts += more.get("scripts", [])
+    sheets = [_CascadingStyleSheet(name, priority=1) for name in styles]
+    found = {"body": body, "script_files": scripts, "css_files": sheets}
+    app = SimpleNamespace(config=SimpleNamespace(tl_site="0123456789"))
+    light.page_context(app, "lectures/x", "page.html", found, None)
+    return found
+
+
+def test_scripts_follow_the_page():
     plain = context("<p>no code, no exercise</p>")
     assert [str(f.filename) for f in plain["script_files"]] == [
         "_static/documentation_options.js",
         "_static/doctools.js",
     ]
     assert [f.attributes.get("defer") for f in plain["script_files"]] == [None, "defer"]
-    assert [str(f.filename) for f in plain["css_files"]] == ["_static/site.css"]
     rich = context('<div class="highlight-python"></div><div class="exercise admonition dropdown">')
-    assert len(rich["script_files"]) == 4 and len(rich["css_files"]) == 2
+    assert len(rich["script_files"]) == 4
+
+
+def test_a_page_asks_for_one_style_sheet_and_a_strange_one_is_named():
+    found = context("")
+    assert found["css_files"] == [] and found["tl_styles"] == "book.css?v=01234567"
+    context("", styles=["_static/mystnb.0a1b.css", "_static/vendor/katex/katex.min.css", "_static/pygments.css?v=1"])
+    with pytest.raises(ExtensionError, match=r"no style sheet of the book: _static/new.css; name it in .*SHEETS"):
+        context("", styles=["_static/new.css"])
+
+
+def test_words_of_code_without_a_colour_of_their_own_are_plain_text():
+    code = '<div class="highlight"><span class="n">x</span><span class="p">(</span><span class="mi">1</span></div>'
+    assert context(code)["body"] == '<div class="highlight">x(<span class="mi">1</span></div>'
+
+
+@pytest.mark.site
+def test_those_words_are_set_like_all_code():
+    from tests.pages import SITE
+
+    css = (SITE / "_static/book.css").read_text(encoding="utf8")
+    for scheme in ("light", "dark"):
+        rules = dict(re.findall(rf'html\[data-theme="{scheme}"\] \.highlight( \.\w+)?{{([^}}]*)}}', css))
+        colour = re.search(r"(?<!-)color: ?(#\w+)", rules[""])[1]
+        for name in ("n", "nn", "p", "w"):
+            assert rules.get(f" .{name}", f"color: {colour}") == f"color: {colour}"
+        assert rules[" .mi"] != f"color: {colour}"
+
+
+def test_the_state_of_widgets_comes_after_the_words():
+    state = _JavaScript(None, priority=1, type=light.STATE, body='{"state": {}}')
+    found = context("<p>words</p>", scripts=[state])
+    assert found["body"] == f'<p>words</p><script type="{light.STATE}">{{"state": {{}}}}</script>\n'
+    assert state not in found["script_files"] and len(found["script_files"]) == 2
 
 
 def test_deferring_leaves_the_shared_object_alone():
@@ -96,14 +116,11 @@ def test_every_icon_and_letter_of_the_site_has_a_glyph():
 
 
 def test_what_is_kept_is_used_only_for_the_same_question(tmp_path):
-    css, whole, times = ".a{color:red}.b{color:red}", len(".a{color:red}.b{color:red}"), []
-    sheet, keep = tmp_path / "theme.css", light.Kept(tmp_path / "kept")
-    for words, left in (({"a"}, ".a{color:red}"), ({"a", "prose"}, ".a{color:red}"), ({"b"}, ".b{color:red}")):
-        sheet.write_text(css)
-        light.trim_sheet(sheet, words, 1, whole, keep)
-        assert sheet.read_text() == left
-        times.append(len(list((tmp_path / "kept").glob("*"))))
-    assert times == [1, 1, 2], "new words of prose change nothing, a new class does"
-    again = light.Kept(tmp_path / "kept")
-    again.drop_others()
+    made = tmp_path / "made.css"
+    for asked, text in (({"a"}, "1"), ({"a"}, "2"), ({"b"}, "3")):
+        made.write_text("before")
+        light.Kept(tmp_path / "kept")(made, asked, lambda text=text: made.write_text(text))
+        assert made.read_text() == {"1": "1", "2": "1", "3": "3"}[text]
+    assert len(list((tmp_path / "kept").glob("*"))) == 2
+    light.Kept(tmp_path / "kept").drop_others()
     assert not list((tmp_path / "kept").glob("*"))

@@ -124,3 +124,33 @@ def test_on_paper_solutions_are_shown_or_hidden(visit, base, solutions):
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.emulate_media(media="screen")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark" and not answer.is_visible()
+
+
+@pytest.mark.parametrize(
+    "system, chosen, shown", [("light", "", "light"), ("dark", "", "dark"), ("light", "dark", "dark")]
+)
+def test_the_readers_scheme_holds_before_any_script_file(visit, base, system, chosen, shown):
+    opened = visit(base + "lectures/stride.html", base, color_scheme=system)
+    if chosen:
+        opened.page.evaluate("c => { localStorage.mode = localStorage.theme = c; }", chosen)
+    opened.context.route("**/*.js*", lambda route: route.abort())
+    opened.page.reload()
+    assert opened.page.evaluate("document.documentElement.dataset.theme") == shown
+
+
+def test_code_that_scrolls_is_reached_by_tab_and_what_does_not_scroll_is_not(visit, base):
+    page = visit(base + "lectures/attention.html", base, viewport={"width": 390, "height": 800}).page
+    blocks = page.evaluate("""[...document.querySelectorAll("#main-content pre")]
+      .filter(e => e.checkVisibility({contentVisibilityAuto: true}))
+      .map(e => [e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight, e.tabIndex])""")
+    assert {tuple(b) for b in blocks} == {(True, 0), (False, -1)}
+    page.set_viewport_size({"width": 1280, "height": 800})
+    fewer = f"document.querySelectorAll('#main-content pre[tabindex=\"0\"]').length < {sum(wide for wide, _ in blocks)}"
+    page.wait_for_function(fewer)
+
+
+def test_one_style_sheet_is_asked_for_and_no_widget_stands_before_the_words():
+    for path in PAGES:
+        text = path.read_text(encoding="utf8")
+        assert text.count('rel="stylesheet"') == 1, name(path)
+        assert "jupyter.widget-state" not in text.partition("<body")[0], name(path)
