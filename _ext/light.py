@@ -6,6 +6,7 @@ this version gives up, so that an update cannot pass unseen.
 """
 
 import hashlib
+import json
 import logging as standard_logging
 import re
 from pathlib import Path
@@ -44,9 +45,19 @@ def page_context(app, pagename, templatename, context, doctree):
     context["tl_styles"] = f"{styles.NAME}?v={app.config.tl_site[:8]}"
     scripts = context.get("script_files", [])
     if states := [f for f in scripts if f.attributes.get("type") == STATE]:
-        context["body"] = body + "".join(f'<script type="{STATE}">{f.attributes["body"]}</script>\n' for f in states)
+        told = "".join(f'<script type="{STATE}">{once(f.attributes["body"])}</script>\n' for f in states)
+        context["body"] = body + told
         scripts = [f for f in scripts if f not in states]
     context["script_files"] = scripts if pagename in WHOLE else [deferred(f) for f in scripts if used(f, body)]
+
+
+def once(states):
+    """The states of a page's widgets as JSON; code that several share stands once, in ``modules``: widget-host.js reads it."""
+    told, modules = json.loads(states), {}
+    for model in told["state"].values():
+        if code := model["state"].get("_esm"):
+            model["state"]["_esm"] = modules.setdefault(code, len(modules))
+    return json.dumps(told | {"modules": list(modules)}).replace("</", "<\\/")
 
 
 def used(file, body):

@@ -1,8 +1,15 @@
-// The reader's GPU, kept in this browser; printing with or without solutions; search straight from the disk; what scrolls by
-// itself can be reached by Tab.
+// The reader's GPU, kept in this browser; printing with or without solutions; search straight from the disk and without TeX;
+// what scrolls by itself can be reached by Tab.
 (() => {
   // from file:// a page cannot read another one, so results come without their lines of text
   if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
+  // a formula stands in a page twice, for eyes and for listeners: one line of a result needs it once, and without its TeX
+  document.addEventListener("DOMContentLoaded", () => { // the search's own script comes after this one
+    if (typeof Search === "undefined") return;
+    const text = Search.htmlToText;
+    Search.htmlToText = (html, anchor) => text(html.replace(/<span class="katex-mathml">.*?<\/math><\/span>/gs, ""), anchor);
+  });
 
   const KEY = "threeledgers.gpu";
   const select = document.getElementById("tl-gpu"), note = document.getElementById("tl-gpu-note");

@@ -25,16 +25,16 @@
     emit(name, ...values) { for (const handler of this.handlers.get(name) ?? []) handler(...values); }
   }
 
-  const modules = new Map();
+  const loaded = new Map();
   function load(source) {
-    if (!modules.has(source)) {
+    if (!loaded.has(source)) {
       const url = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));
-      modules.set(source, import(url).finally(() => URL.revokeObjectURL(url)));
+      loaded.set(source, import(url).finally(() => URL.revokeObjectURL(url)));
     }
-    return modules.get(source);
+    return loaded.get(source);
   }
 
-  async function show(view, states) {
+  async function show(view, states, modules) {
     const {state, model_module: kind} = states[JSON.parse(view.textContent).model_id] ?? {};
     const el = document.createElement("div");
     el.className = "tl-widget";
@@ -44,8 +44,8 @@
         el.textContent = "Controls: they work in the running notebook (download it above).";
         return;
       }
-      const loaded = await load(state._esm);
-      const definition = loaded.default ?? loaded, model = new Model(structuredClone(state)), signal = new AbortController().signal;
+      const module = await load(modules[state._esm]);
+      const definition = module.default ?? module, model = new Model(structuredClone(state)), signal = new AbortController().signal;
       await definition.initialize?.({model, signal});
       await definition.render({model, el, signal});
     } catch (error) {
@@ -58,9 +58,9 @@
   async function main() {
     const tag = document.querySelector(STATE);
     if (tag) {
-      const states = JSON.parse(tag.textContent).state;
+      const {state: states, modules} = JSON.parse(tag.textContent);
       for (const view of document.querySelectorAll(VIEW)) { // one at a time, from the top, with room between for the reader's own keys
-        await show(view, states);
+        await show(view, states, modules);
         await new Promise(done => setTimeout(done));
       }
     }

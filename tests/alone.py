@@ -2,6 +2,7 @@
 
 import json
 
+from _ext import light
 from tests.pages import ROOT
 from threeledgers import widget
 
@@ -10,6 +11,7 @@ def alone(name, change, scheme, folder):
     """Address of a page that holds only this widget, as the site shows it; ``change`` overrides its first settings."""
     view = widget(name, **change).view
     state = {"m": {"model_module": "anywidget", "state": {"_esm": view._esm, "settings": view.settings}}}
+    told = light.once(json.dumps({"state": state}))
     kind = "application/vnd.jupyter.widget"
     html = (
         f'<!doctype html><html lang="en" data-theme="{scheme}"><meta charset="utf-8"><title>alone</title>'
@@ -17,7 +19,7 @@ def alone(name, change, scheme, folder):
         f'<link rel="stylesheet" href="{(ROOT / "assets/site.css").as_uri()}">'
         "<script>addEventListener('error', e => console.error(e.message))</script>"
         f'<body style="margin: 16px; font: 16px sans-serif"><script type="{kind}-view+json">{{"model_id": "m"}}</script>'
-        f'<script type="{kind}-state+json">{json.dumps({"state": state}).replace("</", "<" + chr(92) + "/")}</script>'
+        f'<script type="{kind}-state+json">{told}</script>'
         f'<script src="{(ROOT / "assets/widget-host.js").as_uri()}"></script></html>'
     )
     path = folder / "alone.html"

@@ -61,9 +61,14 @@ class Visit:
         self.page.on("requestfailed", lambda request: self.failed.append(request.url))
         self.page.on("response", self._response)
         self.page.goto(url, wait_until="load")
-        self.page.wait_for_load_state("networkidle")
         if context.get("java_script_enabled", True) and self.page.locator("script[src*='widget-host']").count():
             self.page.wait_for_selector("html[data-widgets=ready]", state="attached")
+        else:
+            self.settle()
+
+    def settle(self):
+        """Wait until half a second has passed without a request."""
+        self.page.wait_for_load_state("networkidle")
 
     def _route(self, route, local):
         url = route.request.url

@@ -187,7 +187,7 @@ def test_what_cannot_be_read_is_said(id, answer, words):
 
 
 @pytest.mark.parametrize(
-    "typed", ["537 MB", "0.537GB", "512 MiB", "2**29", "2*8*4096*4096*2", "536,870,912", "5.4e8", 536870912, 5.37e8]
+    "typed", ["134 MB", "0.134GB", "128 MiB", "2**27", "2*4*2048*4096*2", "134,217,728", "1.34e8", 134217728, 1.342e8]
 )
 def test_ways_to_write_one_number(typed):
     assert threeledgers.check("stride-3", typed)

@@ -56,6 +56,7 @@ def violations(page):
 
 def whole(opened):
     """What must hold on a page wherever it is opened."""
+    opened.settle()
     assert opened.clean(), opened.complaints()
     page = opened.page
     assert page.locator("h1").count() == 1 and page.locator(".katex-error").count() == 0

@@ -131,14 +131,14 @@ def test_the_lecture_works_with_a_kernel(lab, page):
 
     box = cells.nth(count - 2).get_by_role("group", name="Exercise stride-3")
     for text, said in (
-        ("268 MB", "✗ That is the size of the tensor."),
-        ("512 MiB", "✓ Right. Every element is read once"),
+        ("67 MB", "✗ That is the size of the tensor."),
+        ("128 MiB", "✓ Right. Every element is read once"),
     ):
         box.get_by_role("textbox").fill(text)
         box.get_by_role("textbox").press("Enter")
         expect(box.locator(".tlw-live")).to_contain_text(said)
     run_cell(page, count - 1)  # a change may wait in the page while the kernel deals with the one before: certain now
-    expect(run_cell(page, count - 1)).to_have_text("[3, 3] right 512 MiB\n", timeout=SLOW)
+    expect(run_cell(page, count - 1)).to_have_text("[3, 3] right 128 MiB\n", timeout=SLOW)
     assert page.foreign == []
 
 

@@ -1,5 +1,6 @@
 """Trimming: what may match stays, what cannot goes, and a theme that changed stops the build instead of passing unseen."""
 
+import json
 import re
 from types import SimpleNamespace
 
@@ -72,10 +73,19 @@ def test_those_words_are_set_like_all_code():
         assert rules[" .mi"] != f"color: {colour}"
 
 
-def test_the_state_of_widgets_comes_after_the_words():
-    state = _JavaScript(None, priority=1, type=light.STATE, body='{"state": {}}')
+def test_the_state_of_widgets_comes_after_the_words_and_holds_each_code_once():
+    told = {
+        "state": {n: {"state": {"_esm": code, "n": n}} for n, code in (("a", "x </b>"), ("b", "y"), ("c", "x </b>"))}
+    }
+    told["state"]["d"] = {"state": {"layout": 1}}
+    state = _JavaScript(None, priority=1, type=light.STATE, body=json.dumps(told))
     found = context("<p>words</p>", scripts=[state])
-    assert found["body"] == f'<p>words</p><script type="{light.STATE}">{{"state": {{}}}}</script>\n'
+    words, script = found["body"].split(f'<script type="{light.STATE}">')
+    assert words == "<p>words</p>" and script.endswith("</script>\n") and script.count("</") == 1
+    kept = json.loads(script.removesuffix("</script>\n"))
+    assert kept["modules"] == ["x </b>", "y"]
+    assert [m["state"].get("_esm") for m in kept["state"].values()] == [0, 1, 0, None]
+    assert kept["state"]["a"]["state"]["n"] == "a"
     assert state not in found["script_files"] and len(found["script_files"]) == 2
 
 

@@ -68,6 +68,14 @@ def test_search_finds_names_of_code(visit, base, word, page):
     assert opened.clean(), opened.complaints()
 
 
+def test_lines_of_results_hold_no_tex(visit, base):
+    opened = visit(f"{base}search.html?q=sectors", base)
+    opened.page.wait_for_selector("#search-results li p.context")
+    lines = " ".join(opened.page.locator("#search-results p.context").all_inner_texts())
+    assert "sector" in lines and "\\" not in lines, lines
+    assert opened.clean(), opened.complaints()
+
+
 def test_the_line_under_a_title(visit, base):
     page = visit(base + "lectures/autograd.html", base).page
     facts = page.locator(".tl-facts li").all_inner_texts()

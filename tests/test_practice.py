@@ -146,3 +146,13 @@ def test_widgets_fit_a_phone_in_both_schemes(visit, base, slug, scheme):
     pictures = [p.bounding_box() for p in page.locator(".tlw > svg, .tlw > div > svg").all()]
     assert pictures and all(p["x"] >= 0 and p["x"] + p["width"] <= 360 for p in pictures)
     tab_to(page, CONTROLS[slug])
+
+
+@each_lecture
+def test_no_sentence_or_cell_of_a_page_prints_an_answer(visit, base, slug):
+    page = visit(f"{base}lectures/{slug}.html", base, java_script_enabled=False).page
+    page.evaluate("document.querySelectorAll('.solution, script, svg, table').forEach(e => e.remove())")
+    text = page.locator("article").text_content().replace("\u00a0", " ")
+    said = {id: data["shown"] for id, data in boxed(slug).items() if data["kind"] == "numeric"}
+    told = {id for id, shown in said.items() if len(shown) > 2 and shown in text}
+    assert len(said) > 4 and told <= {"stride-4"}  # a share of sectors: there are only two that it can ask for

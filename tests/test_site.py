@@ -70,7 +70,7 @@ def test_claims_lead_back_to_their_lecture():
 
 def test_weight_of_the_html():
     sizes = {p.name: len(gzip.compress(p.read_bytes(), 6)) for p in PAGES}
-    assert max(sizes.values()) < 60_000, sizes
+    assert max(sizes.values()) < 55_000, sizes
 
 
 def test_the_status_page_tells_what_was_run_and_compared():

@@ -42,9 +42,9 @@ FLOPS = Numeric(
     because="Two products of S by S by h, two FLOPs a multiply-add, in each layer.",
     unit="FLOP",
     givens={
-        "seq": Given(4096, one_of(1024, 2048, 8192, 16_384, 32_768, 131_072), thousands),
-        "hidden": Given(4096, one_of(2048, 3072, 5120, 8192), thousands),
-        "layers": Given(32, one_of(16, 24, 40, 48, 80)),
+        "seq": Given(8192, one_of(1024, 2048, 4096, 16_384, 32_768, 131_072), thousands),
+        "hidden": Given(5120, one_of(2048, 3072, 4096, 8192), thousands),
+        "layers": Given(40, one_of(16, 24, 32, 48, 80)),
     },
     answer=_forward,
     show=lambda value: f"{value / 1e12:.3g} TFLOP",
@@ -70,10 +70,10 @@ GROWTH = Numeric(
     because="The cache has a row for each token, the scores a number for each pair.",
     givens={
         "model": Given(
-            "llama3_8b", one_of("llama2_7b", "llama2_13b", "llama3_8b", "llama3_70b"), lambda id: model(id).name
+            "llama3_70b", one_of("llama2_7b", "llama2_13b", "llama3_8b", "llama2_70b"), lambda id: model(id).name
         ),
-        "start": Given(4096, one_of(2048, 8192), thousands),
-        "times": Given(8, one_of(4, 16)),
+        "start": Given(2048, one_of(4096, 8192), thousands),
+        "times": Given(16, one_of(4, 8)),
     },
     answer=lambda g: _grown(g, g.times, g.times**2),
     show=lambda value: f"{value[0]:,.2f} GB and {value[1]:,.1f} GB",
@@ -97,7 +97,7 @@ TRAINING = Numeric(
     "attention-3",
     minutes=4,
     because="Two products forward, four backward, and those that are done again.",
-    givens={"redone": Given(1, one_of(1, 2), REDONE.get)},
+    givens={"redone": Given(2, one_of(1, 2), REDONE.get)},
     answer=lambda g: (2 + 4 + g.redone) / (2 + 4),
     show=lambda value: f"{value:.3f}",
     traps=(
@@ -124,8 +124,8 @@ END_TO_END = Numeric(
     minutes=3,
     because="Times add: what is not touched stays.",
     givens={
-        "share": Given(80, lambda rng: rng.randrange(10, 96, 5), "{} %".format),
-        "speedup": Given(5.7, lambda rng: rng.randint(15, 80) / 10, "{:g}".format),
+        "share": Given(60, lambda rng: rng.randrange(10, 96, 5), "{} %".format),
+        "speedup": Given(3, lambda rng: rng.randint(15, 80) / 10, "{:g}".format),
     },
     answer=lambda g: f.amdahl_speedup(share=g.share / 100, speedup=g.speedup),
     show=lambda value: f"{value:.2f} times",
@@ -158,8 +158,8 @@ BUDGET = Numeric(
     minutes=4,
     because="K and V, for the key/value heads, in each layer.",
     givens={
-        "budget": Given(40, lambda rng: rng.randint(5, 80)),
-        "model": Given("llama3_8b", one_of("llama3_70b", "llama3_405b"), lambda id: model(id).name),
+        "budget": Given(24, lambda rng: rng.randint(5, 80)),
+        "model": Given("llama3_70b", one_of("llama3_8b", "llama3_405b"), lambda id: model(id).name),
     },
     answer=lambda g: _room(g, per_token(g.model)),
     show=thousands,

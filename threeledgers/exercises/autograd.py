@@ -35,7 +35,7 @@ STATES = Numeric(
     unit="B",
     givens={
         "params": Given(
-            SEVEN, lambda rng: rng.choice((125, 350, 760, 1300, 2700, 13_000, 30_000, 70_000)) * 10**6, thousands
+            13 * 10**9, lambda rng: rng.choice((125, 350, 760, 1300, 2700, 6700, 30_000, 70_000)) * 10**6, thousands
         )
     },
     answer=lambda g: f.adam_bytes(params=g.params),
@@ -92,7 +92,7 @@ CROSSOVER = Numeric(
     "autograd-3",
     minutes=3,
     because="34 h = 5 a S, and h = a d.",
-    givens={"head_dim": Given(128, one_of(32, 64, 80, 96, 256)), "heads": Given(32, one_of(16, 24, 40, 48))},
+    givens={"head_dim": Given(96, one_of(32, 64, 80, 128, 256)), "heads": Given(32, one_of(16, 24, 40, 48))},
     answer=lambda g: f.attention_crossover(head_dim=g.head_dim),
     show=lambda value: f"{value:,.0f} tokens",
     traps=(

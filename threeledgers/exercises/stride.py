@@ -49,7 +49,7 @@ STRIDES = Numeric(
     "stride-1",
     minutes=2,
     because="The transpose exchanges sizes and strides; the strip stays as it is.",
-    givens={"shape": Given((2, 3), several(2, 9, 2))},
+    givens={"shape": Given((5, 7), several(2, 9, 2))},
     exact=True,
     answer=lambda g: fresh(g.shape)[::-1],
     traps=(
@@ -111,7 +111,7 @@ TRAFFIC = Numeric(
     unit="B",
     givens={
         "shape": Given(
-            (8, 4096, 4096), lambda r: (r.randint(2, 16), r.choice((512, 2048, 4096)), r.choice((1024, 4096))), times
+            (4, 2048, 4096), lambda r: (r.randint(2, 16), r.choice((512, 2048, 4096)), r.choice((1024, 4096))), times
         ),
         "dtype": Given("bf16", one_of("bf16", "fp16")),
     },
@@ -140,7 +140,7 @@ EFFICIENCY = Numeric(
     "stride-4",
     minutes=4,
     because="Each lane owns a sector and uses one element of it.",
-    givens={"elem_bytes": Given(4, one_of(2, 4)), "stride": Given(8, one_of(16, 20, 24, 32))},
+    givens={"elem_bytes": Given(2, one_of(2, 4)), "stride": Given(20, one_of(16, 24, 32))},
     answer=lambda g: efficiency(g.elem_bytes, g.stride),
     show=lambda value: f"{100 * value:.4g} %",
     traps=(
@@ -198,8 +198,8 @@ EXPAND = Numeric(
     exact=True,
     unit="B",
     givens={
-        "rows": Given(4096, one_of(64, 256, 1024, 4096)),
-        "columns": Given(4096, one_of(512, 1024, 4096)),
+        "rows": Given(256, one_of(64, 1024, 4096)),
+        "columns": Given(3072, one_of(512, 1024, 2048)),
     },
     answer=lambda g: 4 * g.columns,
     show=lambda value: f"{value:,} B",
