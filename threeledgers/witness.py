@@ -80,13 +80,16 @@ class _Witness:
             ("counted", f"{_text(self.counted)}{unit}"),
             ("difference", self.difference),
         )
-        body = "".join(f"<span><b>{k}</b> {html.escape(v)}</span>" for k, v in cells)
+        parts = [html.escape(self.what)] if self.what else []
+        parts += [f"<b>{k}</b> {html.escape(v)}" for k, v in cells]
         if self.claim:
             link = f'<a href="claims.html#claim-{self.claim.lower()}">{self.claim}</a>'
-            body += f"<span>{link} {html.escape(self.row['verdict'])}</span>"
+            parts.append(f"{link} {html.escape(self.row['verdict'])}")
         anchor = f' id="{self.anchor}"' if self.anchor else ""
-        what = f"<span>{html.escape(self.what)}</span>" if self.what else ""
-        return f'<div class="tl-witness"{anchor}>{what}{body}</div>'
+        body = " ".join(
+            f"<span>{part}</span>" for part in parts
+        )  # a notebook has no style sheet: spaces part them there
+        return f'<div class="tl-witness"{anchor}>{body}</div>'
 
 
 def _show(view):
