@@ -18,6 +18,12 @@ def per_token(id, kv_heads=None):
     return f.kv_cache_bytes(layers=m.layers, kv_heads=kv_heads or m.kv_heads, head_dim=m.head_dim, elem_bytes=2)
 
 
+def shape(id):
+    """A model's name and what its cache follows from."""
+    m = model(id)
+    return f"{m.name} ({m.layers} layers, {m.heads} heads of width {m.head_dim}, {m.kv_heads} pairs)"
+
+
 V3 = model("deepseek_v3")
 LATENT_BYTES = f.mla_cache_bytes(kv_rank=V3.kv_rank, rope_dim=V3.rope_dim, layers=V3.layers, elem_bytes=2)
 thousands = "{:,}".format
@@ -69,9 +75,7 @@ GROWTH = Numeric(
     minutes=5,
     because="The cache has a row for each token, the scores a number for each pair.",
     givens={
-        "model": Given(
-            "llama3_70b", one_of("llama2_7b", "llama2_13b", "llama3_8b", "llama2_70b"), lambda id: model(id).name
-        ),
+        "model": Given("llama3_70b", one_of("llama2_7b", "llama2_13b", "llama3_8b", "llama2_70b"), shape),
         "start": Given(2048, one_of(4096, 8192), thousands),
         "times": Given(16, one_of(4, 8)),
     },
@@ -159,7 +163,7 @@ BUDGET = Numeric(
     because="K and V, for the key/value heads, in each layer.",
     givens={
         "budget": Given(24, lambda rng: rng.randint(5, 80)),
-        "model": Given("llama3_70b", one_of("llama3_8b", "llama3_405b"), lambda id: model(id).name),
+        "model": Given("llama3_70b", one_of("llama3_8b", "llama3_405b"), shape),
     },
     answer=lambda g: _room(g, per_token(g.model)),
     show=thousands,
@@ -186,7 +190,7 @@ LATENT = Numeric(
     "attention-6",
     minutes=4,
     because="One latent and one rotary key a layer, against a key and a value for each key/value head.",
-    givens={"model": Given("llama3_405b", one_of("llama2_7b", "llama2_70b", "llama2_13b"), lambda id: model(id).name)},
+    givens={"model": Given("llama3_405b", one_of("llama2_7b", "llama2_70b", "llama2_13b"), shape)},
     answer=lambda g: per_token(g.model) / LATENT_BYTES,
     show=lambda value: f"{value:.2f} times",
     traps=(
