@@ -2,14 +2,11 @@
 
 from threeledgers import formulas as f
 from threeledgers.exercises.definitions import Coding, Given, Guess, Numeric, Planted, Trap
+from threeledgers.exercises.draws import one_of
 from threeledgers.exercises.solutions import attention as solution
 from threeledgers.specs import model
 
 GB = 10**9
-
-
-def one_of(*values):
-    return lambda rng: rng.choice(values)
 
 
 def per_token(id, kv_heads=None):

@@ -2,14 +2,11 @@
 
 from threeledgers import formulas as f
 from threeledgers.exercises.definitions import Coding, Given, Guess, Numeric, Planted, Trap
+from threeledgers.exercises.draws import one_of
 from threeledgers.exercises.solutions import autograd as solution
 from threeledgers.specs import model
 
 SEVEN = model("llama2_7b").params
-
-
-def one_of(*values):
-    return lambda rng: rng.choice(values)
 
 
 def gigabytes(value):

@@ -3,6 +3,7 @@
 from math import prod
 
 from threeledgers.exercises.definitions import Choice, Coding, Given, Guess, Numeric, Option, Planted, Trap
+from threeledgers.exercises.draws import one_of, several
 from threeledgers.exercises.solutions import stride as solution
 from threeledgers.formulas import contiguous_stride, copy_traffic, element_address, sector_efficiency, warp_sectors
 
@@ -26,14 +27,6 @@ def efficiency(elem_bytes, lane_stride):
 
 def times(shape):
     return " × ".join(f"{n:,}" for n in shape)
-
-
-def several(low, high, count):
-    return lambda rng: tuple(rng.randint(low, high) for _ in range(count))
-
-
-def one_of(*values):
-    return lambda rng: rng.choice(values)
 
 
 GUESS = Guess(
