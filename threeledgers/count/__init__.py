@@ -11,6 +11,7 @@ from threeledgers.count.lifetime import Saved, graph
 from threeledgers.count.memory import peak_bytes, saved_bytes
 from threeledgers.count.network import Comm, comm_bytes, ddp_bytes
 from threeledgers.count.pretend import fake, fake_group, meta
+from threeledgers.count.products import UncountedOperator
 from threeledgers.count.traffic import Traffic
 from threeledgers.count.views import element_addresses, random_views, shares_storage, storage_bytes, view_or_none
 
@@ -19,6 +20,7 @@ __all__ = [
     "CopyCounter",
     "Saved",
     "Traffic",
+    "UncountedOperator",
     "comm_bytes",
     "ddp_bytes",
     "element_addresses",
