@@ -12,7 +12,7 @@ from threeledgers.count.products import HIDDEN, PRODUCT, UncountedOperator, form
 # Torch's own operators are judged by name; another library's may do anything, and need a formula.
 TORCH = re.compile(
     r"aten|prims?|_?quantized|quantization|mkl|mkldnn(_prepacked)?|onednn|sparse|inductor(_prims)?|rngprims|_?c10d\w*|dtensor"
-    r"|_dtensor|_native|_test|debug\w*|export|profiler|static_runtime|symm_mem|fsdp|streams|bucketing|higher_order|_inductor_test"
+    r"|_dtensor|_native|_test|debug\w*|export|profiler|static_runtime|symm_mem|fsdp|streams|bucketing|higher_order|_inductor_test|flex_lib|onnx(_symbolic)?"
 )
 _COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 

@@ -11,7 +11,7 @@ from torch.utils.flop_counter import flop_registry, sdpa_backward_flop_count, sd
 PRODUCT = re.compile(
     r"mm(?=\d*(_|$))|mv(?=_|$)|mat_?mul|gemm|dot(?=_|$)|einsum|(^|_)ger_?$|outer|inner$|kron|addr_?$|chain|matrix_(exp|pow)"
     r"|conv(?!ert)|attention|attn|transformer|multi_head|linear|lstm|(^|_)gru|rnn|^cov$|corrcoef|cosine_|[cp]dist|euclidean"
-    r"|cholesky|triangular_solve|^_?lu_|geqrf|or[gm]qr|lobpcg|^_?(pinverse|inverse|svd|qr|lstsq)"
+    r"|cholesky|triangular_solve|_spsolve|^_?lu_|geqrf|or[gm]qr|lobpcg|^_?(pinverse|inverse|svd|qr|lstsq)"
     r"|linalg_(cond|det|eig|householder|inv|ldl|lstsq|lu|matrix_rank|pinv|qr|slogdet|solve|svd|tensor|vecdot)|semi_structured"
 )
 LEFT_OUT = {  # whole names, as patterns: why they count 0 though the name says "product"
@@ -24,7 +24,6 @@ LEFT_OUT = {  # whole names, as patterns: why they count 0 though the name says 
     r"_to_sparse_semi_structured|_sparse_semi_structured_(tile|apply(_dense)?)|_cslt_sparse_mm_search": "lays out weights",
     r"conv\d\w*_(stride|padding|output_padding|dilation|groups|transpose)": "reads a setting of packed weights",
     r"_thnn_(fused|differentiable)_(lstm|gru)_cell\w*": "the element-wise half of a cell, after its products",
-    r"_linalg_check_errors|linalg_tensor(inv|solve)_shape": "checks, and multiplies nothing",
 }
 HIDDEN = re.compile(  # composites that multiply inside, where no dispatch shows it: refused by the name that is called
     r"fbgemm_linear_(fp16|int8)_weight\w*|quantized_(lstm|gru|rnn_relu|rnn_tanh)_cell|_wrapped_quantized_linear_prepacked"
