@@ -4,7 +4,7 @@ import importlib
 from functools import cache
 from pathlib import Path
 
-NOT_LECTURES = {"__init__", "definitions", "answers", "coding", "draws"}
+NOT_LECTURES = {"__init__", "definitions", "answers", "reading", "coding", "draws"}
 
 
 class UnknownExercise(LookupError):
