@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence, Set
+from numbers import Complex, Real
 
 from threeledgers.units import typed_units
 
@@ -94,6 +95,8 @@ def numbers(data, answer):
     units = [unit for _, unit in read]
     if not any(units[:-1]):
         units = units[-1:] * len(units)  # "10 and 20 GB" are both in GB
+    elif not all(units):
+        raise Unreadable(say("bare", data))
     scale = base(data)[1]
     values = [
         v if unit is None else _finite(data, v * UNITS[unit][1] / scale)
@@ -183,8 +186,8 @@ def letters(data, answer):
     for text in given:
         if not isinstance(text, str):
             raise refused(type(text).__name__)
-        words = re.split(r"[ ,;>]+", plain(data, text))
-        words = [re.sub(r"[A-Z]", lambda c: c[0].lower(), word.strip("()[]{}.'\"`")) for word in words]
+        words = re.split(r"[ ,;>()\[\]{}]+", plain(data, text))
+        words = [re.sub(r"[A-Z]", lambda c: c[0].lower(), word.strip(".'\"`")) for word in words]
         chosen += [word for word in words if word not in ("", "and")]
     if not chosen:
         raise Unreadable(say("empty", data))
@@ -219,7 +222,8 @@ def _unwrapped(value, refused):
     if isinstance(value, memoryview) or not hasattr(value, "tolist"):
         return value
     shape = tuple(getattr(value, "shape", ()))
-    if len(shape) > 1 or math.prod(shape) > LONGEST:
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if len(shape) > 1 or math.prod(shape) > LONGEST or kind in ("m", "M"):  # a time of NumPy would lose its unit
         raise refused(f"{type(value).__name__} of shape {shape}")
     return value.tolist()
 
@@ -227,7 +231,8 @@ def _unwrapped(value, refused):
 def _float(data, value):
     """A number of any kind as a float: Decimal, Fraction, a scalar of NumPy."""
     what = Unreadable(say("kind", data, type=type(value).__name__))
-    if isinstance(value, bool) or not hasattr(type(value), "__float__"):
+    unreal = isinstance(value, bool) or isinstance(value, Complex) and not isinstance(value, Real)
+    if unreal or not hasattr(type(value), "__float__"):
         raise what
     try:
         return _finite(data, float(value))

@@ -71,6 +71,7 @@ function numbers(data, answer) {
   let units = pairs.map(([, unit]) => unit);
   const last = units[units.length - 1];
   if (!units.slice(0, -1).some(unit => unit)) units = units.map(() => last);
+  else if (!units.every(unit => unit)) fail("bare", data);
   const values = pairs.map(([v], n) => units[n] === null ? v : finite(data, v * A.units[units[n]][1] / base(data)[1]));
   return [values, !units.some(unit => unit)];
 }
@@ -82,7 +83,7 @@ function otherUnits(data) {
 }
 
 function letters(data, answer) {
-  const words = plain(data, answer).split(/[ ,;>]+/).map(w => w.replace(/^[()[\]{}.'"`]+|[()[\]{}.'"`]+$/g, "").replace(/[A-Z]/g, c => c.toLowerCase()));
+  const words = plain(data, answer).split(/[ ,;>()[\]{}]+/).map(w => w.replace(/^[.'"`]+|[.'"`]+$/g, "").replace(/[A-Z]/g, c => c.toLowerCase()));
   const chosen = words.filter(w => w && w !== "and"), known = data.options.map(o => o.letter);
   if (!chosen.length) fail("empty", data);
   for (const option of chosen) if (!known.includes(option)) fail("option", data, {option, options: [...known].sort().join(", ")});
