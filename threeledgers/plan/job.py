@@ -156,6 +156,8 @@ def inputs(job):
     stage_layers = -(-net.layers // job.pp)
     link = getattr(device, "link_bandwidth" if "link_bandwidth" in device.fields else "pcie_bandwidth", float("inf"))
     known = {name: getattr(net, name) for name in ("vocab", "hidden", "layers", "heads", "head_dim", "kv_heads", "ffn")}
+    known |= {name: getattr(net, name, 0) for name in ("tied", "qkv_bias", "out_bias", "mlp_bias", "qk_norm")}
+    known["tables"] = 2 - known["tied"]
     known |= {
         "peak": peak,
         "achieved": device.bf16_gemm_flops if measured else peak,

@@ -35,7 +35,8 @@ FIELDS = {
     },
     "model": dict.fromkeys(
         "layers hidden heads kv_heads head_dim ffn vocab positions context q_rank kv_rank rope_dim nope_dim value_dim "
-        "dense_layers experts shared_experts experts_per_token expert_ffn params active_params".split(),
+        "dense_layers experts shared_experts experts_per_token expert_ffn params active_params "
+        "tied qkv_bias out_bias mlp_bias qk_norm window".split(),
         "1",
     ),
     # one map for the three files: a name means the same thing, in the same unit, in each of them
