@@ -53,7 +53,11 @@ def fsdp_gathered_bytes(block_params, tables, vocab, hidden, tensor_ranks):
     """Whole for a while: the tables and the last norm, the block at work and the next one, the gradients of a block and
     of the head."""
     return HALF * (
-        tables * vocab * hidden / tensor_ranks + hidden + 2 * block_params + block_params + vocab * hidden / tensor_ranks
+        tables * vocab * hidden / tensor_ranks
+        + hidden
+        + 2 * block_params
+        + block_params
+        + vocab * hidden / tensor_ranks
     )
 
 

@@ -1,7 +1,7 @@
 """What relatives of Llama change: a tied head, biases, norms of queries and keys. All zeros, and a Llama is left."""
 
 from threeledgers.formula import formula
-from threeledgers.formulas.symbols import HALF, SINGLE
+from threeledgers.formulas.symbols import HALF, INDEX, SINGLE
 
 _COUNTED = "counted on the reference model with these options: as Llama 3.2, Qwen2 and Qwen3 have them"
 
@@ -23,7 +23,13 @@ def family_params(vocab, hidden, layers, heads, head_dim, kv_heads, ffn, tables,
     return (
         tables * vocab * hidden
         + layers
-        * (2 * hidden * heads * head_dim + 2 * hidden * kv_heads * head_dim + 3 * hidden * ffn + 2 * hidden + extra_params)
+        * (
+            2 * hidden * heads * head_dim
+            + 2 * hidden * kv_heads * head_dim
+            + 3 * hidden * ffn
+            + 2 * hidden
+            + extra_params
+        )
         + hidden
     )
 
@@ -35,7 +41,7 @@ def qk_norm_saved_bytes(batch, seq, heads, head_dim, kv_heads, tensor_ranks):
 
 
 @formula(unit="B", source="counted: PyTorch's engine adds the two gradients of one parameter out of place")
-def tied_grad_bytes(vocab, hidden):
-    """The head's gradient waits for the look-up's; both are there while a third holds their sum, and the loss and its
-    gradient in fp32."""
-    return 3 * HALF * vocab * hidden + 2 * SINGLE
+def tied_grad_bytes(batch, seq, vocab, hidden):
+    """The head's gradient waits for the look-up's; both are there while a third holds their sum, beside the token
+    ids and, in fp32, the loss and its gradient."""
+    return 3 * HALF * vocab * hidden + INDEX * batch * seq + 2 * SINGLE
