@@ -71,8 +71,8 @@ def whole(text):
 
 whole.__name__ = "whole number"  # what argparse calls it
 PLAN_FLAGS = (
-    ("model", str, "a model's id, such as llama3_8b"),
-    ("gpu", str, "a device's id, such as h100_sxm"),
+    ("model", str, "a model's id, such as llama3_8b, or the path of a config.json"),
+    ("gpu", str, "a device's id, such as h100_sxm, or the path of a card as TOML"),
     ("gpus", whole, "how many of them"),
     ("seq", whole, "tokens of a sequence"),
     ("batch", whole, "sequences in one step, all replicas together; default one micro-batch each"),

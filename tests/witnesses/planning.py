@@ -1,5 +1,6 @@
 """One rank's share: equal to modules dealt out, tensors split by DTensor, and schedules played out."""
 
+import itertools
 from fractions import Fraction
 from functools import cache
 
@@ -48,20 +49,20 @@ def rank_block_params_witness():
 
 
 def stage_params_witness():
-    """Layers dealt out like cards; the first stage gets the input table, the last one the norm and the head."""
-    for stages in (1, 2, 3):
+    """Layers dealt out like cards; the first stage gets the input table, the last one the norm and the head. Where both
+    are one table, a stage that has it twice holds it once."""
+    for stages, tied in itertools.product((1, 2, 3), (False, True)):
         with count.meta():
-            net = Llama(Config(**sizes(CASE, SHAPE)))
+            net = Llama(Config(**sizes(CASE, SHAPE), tied=tied))
         hands = [[net.layers[k] for k in range(CASE["layers"]) if k % stages == s] for s in reversed(range(stages))]
         hands[0] += [net.embedding]
         hands[-1] += [net.norm, net.head]
-        held = [sum(p.numel() for module in hand for p in module.parameters()) for hand in hands]
+        held = [sum({id(p): p.numel() for m in hand for p in m.parameters()}.values()) for hand in hands]
         per = sum(p.numel() for p in net.layers[0].parameters())
-        told = f.stage_params(
-            block_params=per, pipeline_ranks=stages, tensor_ranks=1, **sizes(CASE, "layers vocab hidden")
-        )
+        shape = sizes(CASE, "layers vocab hidden")
+        told = f.stage_params(block_params=per, pipeline_ranks=stages, tensor_ranks=1, tables=2 - tied, **shape)
         assert told == held[-1] == max(held)
-    split = f.stage_params(block_params=100, layers=4, pipeline_ranks=1, vocab=64, hidden=8, tensor_ranks=4)
+    split = f.stage_params(block_params=100, layers=4, pipeline_ranks=1, tables=2, vocab=64, hidden=8, tensor_ranks=4)
     tables = [t.chunk(4)[0].numel() for t in torch.empty(2, 64, 8)]
     assert split == 4 * 100 + sum(tables) + 8
 
@@ -90,10 +91,10 @@ def zero_optimizer_bytes_witness():
 
 
 def fsdp_gathered_bytes_witness():
-    for vocab, hidden, per, ranks in ((64, 8, 700, 1), (512, 16, 90, 4)):
+    for vocab, hidden, per, ranks, tables in ((64, 8, 700, 1, 2), (512, 16, 90, 4, 2), (64, 16, 90, 4, 1)):
         head = vocab * hidden // ranks
-        most = sharded.gathered_peak(blocks=5, block=per, tables=2 * head + hidden, head=head)
-        told = f.fsdp_gathered_bytes(block_params=per, vocab=vocab, hidden=hidden, tensor_ranks=ranks)
+        most = sharded.gathered_peak(blocks=5, block=per, tables=tables * head + hidden, head=head)
+        told = f.fsdp_gathered_bytes(block_params=per, tables=tables, vocab=vocab, hidden=hidden, tensor_ranks=ranks)
         assert told == 2 * most
 
 

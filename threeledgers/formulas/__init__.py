@@ -134,6 +134,12 @@ from threeledgers.formulas.planning import (
     zero_optimizer_bytes,
     zero_weights_bytes,
 )
+from threeledgers.formulas.relatives import (
+    block_extra_params,
+    family_params,
+    qk_norm_saved_bytes,
+    tied_grad_bytes,
+)
 from threeledgers.formulas.time import (
     aggregate_rate,
     gpus_needed,

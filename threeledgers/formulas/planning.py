@@ -20,12 +20,12 @@ def rank_block_params(hidden, heads, head_dim, kv_heads, ffn, tensor_ranks):
 
 
 @formula(unit="1", source=_MEGATRON + ": layers dealt out to the stages, tables to the first and the last")
-def stage_params(block_params, layers, pipeline_ranks, vocab, hidden, tensor_ranks):
+def stage_params(block_params, layers, pipeline_ranks, tables, vocab, hidden, tensor_ranks):
     """One rank's share of the last stage, which holds as many blocks as any, the head and the last norm; a single stage
-    holds the input table too."""
+    holds the input table too. A table that input and head share stands on the first stage and on the last."""
     return (
         ceiling(layers / pipeline_ranks) * block_params
-        + 2 * vocab * hidden / (tensor_ranks * Min(2, pipeline_ranks))
+        + ceiling(tables / pipeline_ranks) * vocab * hidden / tensor_ranks
         + hidden
     )
 
@@ -49,11 +49,15 @@ def zero_optimizer_bytes(params, ranks, stage):
 
 
 @formula(unit="B", source="Zhao et al. 2023 (PyTorch FSDP), with one block prefetched")
-def fsdp_gathered_bytes(block_params, vocab, hidden, tensor_ranks):
-    """Whole for a while: both tables and the last norm, the block at work and the next one, the gradients of a block and
+def fsdp_gathered_bytes(block_params, tables, vocab, hidden, tensor_ranks):
+    """Whole for a while: the tables and the last norm, the block at work and the next one, the gradients of a block and
     of the head."""
     return HALF * (
-        2 * vocab * hidden / tensor_ranks + hidden + 2 * block_params + block_params + vocab * hidden / tensor_ranks
+        tables * vocab * hidden / tensor_ranks
+        + hidden
+        + 2 * block_params
+        + block_params
+        + vocab * hidden / tensor_ranks
     )
 
 

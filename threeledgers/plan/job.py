@@ -8,6 +8,7 @@ from threeledgers.specs import gpu, latency, model
 
 CHECKPOINTS = ("none", "selective", "full")
 DTYPES = ("bf16", "fp16")
+SIZES = ("vocab", "hidden", "layers", "heads", "head_dim", "kv_heads", "ffn")
 
 
 class PlanError(ValueError):
@@ -65,6 +66,7 @@ class Job:
                 "model",
                 f"{self.model} has blocks of the kind {net.texts['block']}; plans are made for {', '.join(known)}",
             )
+        self._has_sizes(net)
         self._fits_the_model(net)
         self._fits_the_device(device)
 
@@ -77,8 +79,23 @@ class Job:
     def _spec(self, kind, find):
         try:
             return find(getattr(self, kind))
-        except specs.UnknownSpec as error:
+        except (specs.UnknownSpec, specs.SpecError) as error:
             raise PlanError(kind, str(error)) from None
+
+    def _has_sizes(self, net):
+        for name in SIZES:
+            value = getattr(net, name, None)
+            if not isinstance(value, int) or value > 10**7:
+                told = "no" if value is None else f"{value!r} as its"
+                raise PlanError(
+                    "model", f"{self.model} has {told} {name}; a plan needs whole numbers: {', '.join(SIZES)}"
+                )
+        if self.seq > getattr(net, "window", self.seq):
+            raise PlanError(
+                "seq",
+                f"sequences of {self.seq} tokens are longer than the sliding window of {self.model}, and a plan counts all "
+                f"pairs of tokens; at most {net.window} would do",
+            )
 
     def _fits_the_model(self, net):
         for name, count in (("heads", net.heads), ("kv_heads", net.kv_heads)):
@@ -155,7 +172,9 @@ def inputs(job):
     measured = "bf16_gemm_flops" in device.fields and peak == getattr(device, "bf16_flops", None)
     stage_layers = -(-net.layers // job.pp)
     link = getattr(device, "link_bandwidth" if "link_bandwidth" in device.fields else "pcie_bandwidth", float("inf"))
-    known = {name: getattr(net, name) for name in ("vocab", "hidden", "layers", "heads", "head_dim", "kv_heads", "ffn")}
+    known = {name: getattr(net, name) for name in SIZES}
+    known |= {name: getattr(net, name, 0) for name in specs.FLAGS}
+    known["tables"] = 2 - known["tied"]
     known |= {
         "peak": peak,
         "achieved": device.bf16_gemm_flops if measured else peak,
