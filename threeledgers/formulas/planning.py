@@ -72,15 +72,15 @@ def pipeline_time_low(forward, backward, head_forward, ranks, achieved, layers, 
     """No stage is done before its own work, the last or the last with one layer more, and the way there and back."""
     return (
         Max(
+            ceiling(layers / pipeline_ranks)
+            * (1 + (layers - pipeline_ranks * floor(layers / pipeline_ranks) - 1) / microbatches)
+            * (forward + backward - 3 * head_forward)
+            / layers,
             floor(layers / pipeline_ranks) * (forward + backward - 3 * head_forward) / layers
             + 3 * head_forward
             + (layers - floor(layers / pipeline_ranks))
             * (forward + backward - 3 * head_forward)
             / (layers * microbatches),
-            ceiling(layers / pipeline_ranks)
-            * (1 + (layers - pipeline_ranks * floor(layers / pipeline_ranks) - 1) / microbatches)
-            * (forward + backward - 3 * head_forward)
-            / layers,
         )
         * pipeline_ranks
         / (ranks * achieved)
