@@ -24,6 +24,7 @@ bf16_flops = { value = 500e12, unit = "FLOP/s", source = "sheet" }
 memory_bytes = { value = 96_000_000_000, unit = "B", source = "sheet" }
 memory_bandwidth = { value = 2.5e12, unit = "B/s", source = "sheet", trap = "read and write together" }
 link_bandwidth = { value = 200e9, unit = "B/s", source = "sheet", verified = false }
+link_devices = { value = 8, unit = "1", source = "sheet" }
 """
 )
 

@@ -84,7 +84,7 @@ PLAN_FLAGS = (
     ("dtype", str, "bf16 or fp16"),
     ("tokens", whole, "training tokens, for the days"),
     ("usable", float, "share of the device memory that tensors may take"),
-    ("node", whole, "GPUs of a node"),
+    ("node", whole, "GPUs of a node; default 8, or a rack's if the link joins one"),
     ("nic", float, "B/s of a network card, one for each GPU"),
 )
 

@@ -65,6 +65,7 @@ STEP = {"batch": "global_batch"}
 TENSOR = {"layers": "stage_layers", "batch": "replica_batch", "elem_bytes": 2}
 RANK = {"params": "rank_params", "ranks": "data_ranks"}
 SHARDED = {"sharded": (True,)}
+PIPE = {"forward": "flops_forward", "backward": "flops_back", "head_forward": "flops_head"}
 
 LINES = [
     Line("extra_params", "FLOPs", "biases and q/k norms of a block", "block_extra_params", {"tensor_ranks": 1}, whose=ALL, step=True),
@@ -76,6 +77,8 @@ LINES = [
     Line("flops_core_again", "FLOPs", "attention recomputed", "attention_forward_flops", STEP, when={"checkpoint": ("selective",)}, whose=ALL, step=True),
     Line("flops_again", "FLOPs", "recomputed", "sum", of=("flops_blocks_again", "flops_core_again"), unit="FLOP", whose=ALL),
     Line("flops_step", "FLOPs", "one step", "sum", of=("flops_forward", "flops_backward", "flops_again"), unit="FLOP", whose=ALL),
+    Line("flops_back", "FLOPs", "backward and recomputed", "sum", of=("flops_backward", "flops_again"), unit="FLOP", whose=ALL, step=True),
+    Line("flops_head", "FLOPs", "of the head, forward", "head_forward_flops", STEP, whose=ALL, step=True),
     Line("flops_model", "FLOPs", "of the model, for MFU", "train_flops_full", {"tokens": "step_tokens"}, whose=ALL),
     Line("weights_bytes", "Memory", "weights, all of them", "weights_bytes", {"elem_bytes": 2}, whose=ALL),
     Line("grads_bytes", "Memory", "gradients, all of them", "grads_bytes", {"elem_bytes": 2}, whose=ALL),
@@ -133,7 +136,8 @@ LINES = [
     Line("all_gather", "Communication", "all-gather", "sum", of=("zero_gather_once", "zero_gather_each", "tensor_gather", "tensor_gather_again"), unit="B", step=True),
     Line("reduce_scatter", "Communication", "reduce-scatter", "sum", of=("zero_scatter_once", "zero_scatter_each", "tensor_scatter", "tensor_scatter_again"), unit="B", step=True),
     Line("send_recv", "Communication", "send", "sum", of=("stage_send",), unit="B", step=True),
-    Line("compute_seconds", "Time", "arithmetic", "pipeline_time", {"flops": "flops_step"}),
+    Line("compute_seconds", "Time", "arithmetic, at least", "pipeline_time_low", PIPE),
+    Line("compute_seconds_high", "Time", "arithmetic, at most", "pipeline_time_high", PIPE, when={"pipelined": (True,)}),
     Line("microbatch_saved", "Time", "saved in a micro-batch", "sum", of=("last_saved", "head_saved"), unit="B", step=True),
     Line("traffic_bytes", "Time", "device memory moves", "step_traffic", {"weights": "rank_bytes", "activations": "microbatch_saved", "grads": "grads_bytes_per_gpu", "optimizer": "optimizer_bytes_per_gpu"}),
     Line("memory_seconds", "Time", "device memory", "stream_time", {"traffic": "traffic_bytes", "devices": 1, "bandwidth": "memory_bandwidth"}),
@@ -143,8 +147,9 @@ LINES = [
     Line("tied_seconds", "Time", "tied table, first and last stage", "ring_time", {"phases": 2, "ranks": 2, "latency": "stage_latency", "sent": "tied_reduce", "bandwidth": "stage_bandwidth"}, when={"tied": (1,), "pipelined": (True,)}),
     Line("network_seconds", "Time", "network", "sum", of=("data_seconds", "tensor_seconds", "stage_seconds", "tied_seconds"), unit="s"),
     Line("busy_seconds", "Time", "arithmetic or device memory", "largest of", of=("compute_seconds", "memory_seconds"), unit="s", step=True),
+    Line("busy_seconds_high", "Time", "the same, at most", "largest of", of=("busy_seconds", "compute_seconds_high"), unit="s", step=True),
     Line("step_low", "Time", "step, communication hidden", "overlapped_time", {"compute_time": "busy_seconds", "comm_time": "network_seconds"}),
-    Line("step_high", "Time", "step, nothing hidden", "serial_time", {"compute_time": "busy_seconds", "comm_time": "network_seconds"}),
+    Line("step_high", "Time", "step, nothing hidden", "serial_time", {"compute_time": "busy_seconds_high", "comm_time": "network_seconds"}),
     Line("mfu", "Time", "MFU at most", "mfu", {"flops": "flops_model", "step_time": "step_low"}),
     Line("mfu_low", "Time", "MFU, nothing hidden", "mfu", {"flops": "flops_model", "step_time": "step_high"}),
     Line("days_low", "Time", "days at least", "train_days", {"batch": "global_batch", "step_time": "step_low"}),

@@ -82,6 +82,8 @@ class Plan:
             f"micro-batches of {job.microbatch}, {job.microbatches:,} for each replica",
         ]
         lines += told(model(job.model).reading)
+        if job.pp > 1:
+            lines.append(f"split: {split(model(job.model).layers, job.pp)}; the head and the loss on the last")
         ledger = None
         for line in LINES:
             if (line.step and not all_lines) or ((line.when or line.ledger == "Communication") and not v[line.key]):
@@ -119,11 +121,20 @@ class Plan:
             f"bound by {self.bound}. MFU at most {float(v['mfu']):.1%}; {job.tokens:.3g} tokens take "
             f"{show(v['days_low'], 'day').removesuffix(' days')} to {show(v['days_high'], 'day')}."
         )
+        device = gpu(job.gpu)
+        for group, size in (("tensor", job.tp), ("data", job.replicas), ("stage", job.pp)):
+            if size > 1 and v[f"{group}_road"] == "pcie_bandwidth":
+                name = {"tensor": "tensor-parallel", "data": "data-parallel", "stage": "pipeline"}[group]
+                joins = (
+                    f"the link joins {device.link_devices}"
+                    if "link_devices" in device.fields
+                    else "there is no other link"
+                )
+                yield f"The {name} group of {size} crosses PCIe, {show(device.pcie_bandwidth, 'B/s')} a device: {joins}."
         best = fastest(job) if self.fits else None
         if best and (told := self._changes(best)):
             times = Plan(best).values
             yield f"Fastest layout that fits: {told} ({show(times['step_low'], 's')} to {show(times['step_high'], 's')})."
-        device = gpu(job.gpu)
         doubtful = [
             f
             for f in ("memory_bytes", "memory_bandwidth", f"{job.dtype}_flops", "link_bandwidth")
@@ -155,6 +166,14 @@ def told(reading):
 
 def _printed(key):
     return key if key.isprintable() else ascii(key)
+
+
+def split(layers, stages):
+    """How the layers lie on the stages, in words."""
+    few, more = divmod(layers, stages)
+    if not more:
+        return f"{few} layer{'s' * (few > 1)} a stage"
+    return f"{few + 1} layers on the first {more} of {stages} stages, {few} on the others"
 
 
 def _plain(value, unit):

@@ -30,6 +30,7 @@ FIELDS = {
         "shared_bytes_per_sm": "B",
         "registers_bytes_per_sm": "B",
         "link_bandwidth": "B/s",
+        "link_devices": "1",  # how many devices the link joins: a bridge two, a board with a switch eight, a rack more
         "pcie_bandwidth": "B/s",
         "tdp_watts": "W",
     },
