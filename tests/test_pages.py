@@ -146,10 +146,10 @@ def test_a_card_of_ones_own_is_read_in_the_browser_and_stays_there(lecture):
     says(page, "card.toml: memory_bytes is in B, not 'GB'")
     assert mine.evaluate("e => e.value") == "" and page.evaluate("localStorage.getItem('threeledgers.card')") is None
     give(page, CARD)  # not enough for this widget, which goes on with its own
-    says(page, "My card: 4 numbers kept in this browser and sent nowhere.")
+    says(page, "My card: 5 numbers kept in this browser and sent nowhere.")
     assert mine.evaluate(chosen) == "My card (your file)" and card.evaluate(chosen) == before
     assert page.evaluate(DROP, WHOLE) == [False, True, False, False]  # False: the browser does not open the file itself
-    says(page, "My card: 6 numbers")
+    says(page, "My card: 7 numbers")
     status = page.locator(".tl-widget", has=card).get_by_role("status")
     assert card.evaluate(chosen) == "My card" and "on an SM of My card" in status.inner_text()
     assert "65.5 kB shared memory" in status.inner_text()
@@ -177,7 +177,7 @@ def test_the_card_of_ones_own_decides_what_fits(visit, base):
         give(page, text)
         says(page, words)
     give(page, CARD.replace("My card", "<b>mine</b>"))
-    says(page, "<b>mine</b>: 4 numbers")
+    says(page, "<b>mine</b>: 5 numbers")
     card = page.get_by_label("card", exact=True)
     status = page.locator(".tl-widget", has=card).get_by_role("status")
     assert "96.0 GB of <b>mine</b>" in status.inner_text()
@@ -196,7 +196,7 @@ def test_the_file_of_a_card_is_chosen_by_keyboard(visit, base):
     with page.expect_file_chooser() as chooser:
         page.keyboard.press("Enter")
     chooser.value.set_files({"name": "x.toml", "mimeType": "", "buffer": CARD.encode()})
-    says(page, "My card: 4 numbers")
+    says(page, "My card: 5 numbers")
 
 
 @pytest.mark.parametrize("solutions", [False, True])
