@@ -4,7 +4,9 @@ Which lectures a page needs is the field ``needs`` of its front matter; the time
 """
 
 import html
+import json
 import math
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.errors import ExtensionError
@@ -56,7 +58,23 @@ def needs(app, page):
     return "needs " + " and ".join(links) if links else ""
 
 
+def card_script(root):
+    """The script that reads a card of the reader's own, after what it holds one to: the specs' own schema."""
+    schema = {"fields": specs.FIELDS["gpu"], "texts": specs.TEXTS["gpu"], "largest": specs.LARGEST}
+    schema |= {
+        "largest_text": f"{specs.LARGEST:g}",
+        "optional": {key: kind.__name__ for key, kind in specs.OPTIONAL.items()},
+    }
+    return f"const SCHEMA = {json.dumps(schema)};\n" + (Path(root) / "assets/card.js").read_text(encoding="utf8")
+
+
+def build_finished(app, error):
+    if not error and app.builder.format == "html":
+        Path(app.outdir, "_static/card.js").write_text(card_script(app.srcdir), encoding="utf8")
+
+
 def page_context(app, pagename, templatename, context, doctree):
+    context["tl_site"] = app.config.tl_site
     context["tl_gpus"] = [(id, specs.gpu(id).name) for id in specs.ids("gpu")]
     for group in context.get("header_buttons") or []:
         for button in group.get("buttons", []):
@@ -80,5 +98,6 @@ def page_context(app, pagename, templatename, context, doctree):
 
 
 def setup(app):
+    app.connect("build-finished", build_finished)
     app.connect("html-page-context", page_context, priority=910)  # after launch.py has put in its buttons
     return {"version": "1", "parallel_read_safe": True}

@@ -11,19 +11,56 @@
     Search.htmlToText = (html, anchor) => text(html.replace(/<span class="katex-mathml">.*?<\/math><\/span>/gs, ""), anchor);
   });
 
-  const KEY = "threeledgers.gpu";
+  const KEY = "threeledgers.gpu", CARD = "threeledgers.card", OWN = "own";
   const select = document.getElementById("tl-gpu"), note = document.getElementById("tl-gpu-note");
   const kept = () => { try { return localStorage.getItem(KEY) ?? ""; } catch { return ""; } };
+  // a card of the reader's own: card.js reads its file, and is asked for only when there is one
+  const own = () => { try { return JSON.parse(localStorage.getItem(CARD)); } catch { return null; } };
+  const offer = () => {
+    const card = own();
+    select.querySelector(`option[value=${OWN}]`)?.remove();
+    if (card) select.append(new Option(`${card.name} (your file)`, OWN));
+  };
+  const reader = () => window.tlCard ?? new Promise((done, fail) => {
+    const script = document.createElement("script");
+    script.src = file.dataset.reader;
+    script.onload = () => done(window.tlCard);
+    script.onerror = () => fail(new Error("the script that reads cards did not load"));
+    document.head.append(script);
+  });
+  const LARGEST = 1e6; // bytes; as in threeledgers/specs/own.py
+  const take = async given => {
+    try {
+      if (given.size > LARGEST) throw new Error(`${given.name} has ${given.size.toLocaleString("en-US")} bytes; a TOML file of at most ${LARGEST.toLocaleString("en-US")} is needed`);
+      const card = (await reader()).read(await given.text(), given.name);
+      if (card.fault) throw new Error(card.fault);
+      try { localStorage.setItem(CARD, JSON.stringify(card)); localStorage.setItem(KEY, OWN); } catch { throw new Error("This browser keeps nothing, so a card of yours cannot be kept."); }
+      offer();
+      select.value = OWN;
+      const count = Object.keys(card.numbers).length;
+      note.textContent = `${card.name}: ${count} number${count === 1 ? "" : "s"} kept in this browser and sent nowhere. Widgets that need no others begin with it.`;
+      document.dispatchEvent(new CustomEvent("tl-gpu", {detail: OWN}));
+    } catch (error) { note.textContent = error.message; }
+    file.value = ""; // the same file, mended, is a new choice
+  };
+  const file = document.getElementById("tl-card");
   if (select) {
+    offer();
     select.value = kept();
     if (select.selectedIndex < 0) select.value = "";
     select.addEventListener("change", () => {
       try {
         if (select.value) localStorage.setItem(KEY, select.value); else localStorage.removeItem(KEY);
+        if (!select.value) { localStorage.removeItem(CARD); offer(); }
         note.textContent = select.value ? "Kept in this browser. Widgets begin with it." : "Forgotten.";
       } catch { note.textContent = "This browser keeps nothing: it holds for this page."; }
       document.dispatchEvent(new CustomEvent("tl-gpu", {detail: select.value}));
     });
+    file.addEventListener("change", () => { if (file.files[0]) take(file.files[0]); });
+    const place = select.closest("section"), over = on => place.classList.toggle("tl-over", on);
+    place.addEventListener("dragover", e => { if (e.dataTransfer.types.includes("Files")) { e.preventDefault(); over(true); } });
+    place.addEventListener("dragleave", () => over(false));
+    place.addEventListener("drop", e => { over(false); if (e.dataTransfer.files[0]) { e.preventDefault(); take(e.dataTransfer.files[0]); } });
   }
 
   // the theme asks and writes one after the other, and so lays out the page many times; here all are asked, then all are written

@@ -29,7 +29,6 @@ from functools import partial
 
 import torch
 
-from threeledgers import count
 from threeledgers import formulas as f
 from threeledgers.kernels import autograd as kernels
 from threeledgers.kernels.memory import cuda_peak
@@ -47,19 +46,17 @@ lab = Lab(
 #
 # A small Llama in 16 bits: bf16, or fp16 on a GPU without bf16 units. Its weights and gradients exist before the
 # step; what a micro-batch adds is predicted by the lecture's formulas. Of a checkpointed model a block is whole
-# while it runs again, or the loss is the peak: whichever is larger.
+# while it runs again, or the loss is the peak: whichever is larger. On a CPU bytes are counted without a
+# multiplication, so that nothing waits for units that it may not have.
 
 # %% tags=["nbval-ignore-output"]
 wide = dict(vocab=32000, hidden=1024, heads=16, kv_heads=16, head_dim=64)
 slim = dict(vocab=2048, hidden=256, heads=8, kv_heads=8, head_dim=32)
 shape = wide if lab.cuda else slim
-layers, ffn = (12, 2752) if lab.cuda else (3 if lab.quick else 8, 688)
+layers, ffn = (12, 2752) if lab.cuda else (3 if lab.quick else 5, 688)
 config = Config(**shape, layers=layers, ffn=ffn)
-old = lab.cuda and not torch.cuda.is_bf16_supported(
-    including_emulation=False
-)
-dtype = torch.float16 if old else torch.bfloat16
-lab.dtype = str(dtype).removeprefix("torch.")
+dtype = lab.can.half if lab.cuda else torch.bfloat16
+lab.dtype = str(lab.can.half).removeprefix("torch.")
 seq = 1024 if lab.cuda else 256
 modes = ("none", "full")
 lab.sizes |= {"layers": layers, "hidden": config.hidden, "seq": seq}
@@ -96,12 +93,14 @@ for mode in modes:
 # %% [markdown]
 # ## Measure
 #
-# One micro-batch forward and backward, for each batch and both modes. On a CPU every tensor that PyTorch makes is
-# followed until it dies; a GPU's allocator keeps the peak itself. It also rounds, and reserves more than it gives
-# out.
+# One micro-batch forward and backward, for each batch and both modes. Without a GPU PyTorch runs it on fake tensors,
+# which have sizes and no numbers, and each is followed until it dies; a GPU's allocator keeps the peak itself. It also
+# rounds, and reserves more than it gives out.
 
 # %% tags=["nbval-ignore-output"]
-nets = {m: kernels.build(config, lab.device, dtype, m) for m in modes}
+nets = {
+    m: kernels.build(config, lab.device, lab.can.half, m) for m in modes
+}
 
 
 def ids(batch):
@@ -109,15 +108,15 @@ def ids(batch):
 
 
 for mode, net in nets.items():
-    grads = [p.grad for p in net.parameters()]
     for batch in batches:
         at = {"batch": batch, "seq": seq, "checkpoint": mode}
-        run = partial(kernels.micro_batch, net, ids(batch))
         if lab.cuda:
+            run = partial(kernels.micro_batch, net, ids(batch))
             peak, reserved = cuda_peak(run)
             lab.note("reserved_bytes", reserved, "B", at=at)
         else:
-            _, peak = count.peak_bytes(run, persistent=[net, grads])
+            peak = kernels.counted_peak(config, batch, seq, mode, dtype)
+            peak += 8 * batch * seq  # the token ids, saved for backward
         lab.note("peak_bytes", peak, "B", at=at)
         lab.note("predicted_bytes", predict(batch, mode), "B", at=at)
 
@@ -158,15 +157,15 @@ if lab.cuda:
     torch.cuda.set_per_process_memory_fraction(1.0)
 
 # %% [markdown]
-# Last, the time of a step with and without recomputing. Counted, full checkpointing adds about a third of the
-# arithmetic.
+# Last, the time of a step with and without recomputing, in the type that this device multiplies. Counted, full
+# checkpointing adds about a third of the arithmetic.
 
 # %% tags=["nbval-ignore-output"]
 times = {
     mode: lab.measure(
         "step_time",
         kernels.micro_batch,
-        [(net, ids(2))],
+        [(net, ids(1))],
         at={"checkpoint": mode},
     )
     for mode, net in nets.items()

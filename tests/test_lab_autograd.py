@@ -3,10 +3,11 @@
 import pytest
 import torch
 
-from threeledgers import count, records
+from threeledgers import count, measure, records
 from threeledgers.kernels.autograd import build, counted_peak, largest_batch, micro_batch
 from threeledgers.transformer import Config
 
+HALF = str(measure.capabilities("cpu").half).removeprefix("torch.")
 TINY = Config(vocab=64, hidden=32, layers=2, heads=4, kv_heads=2, head_dim=8, ffn=48)
 
 
@@ -31,7 +32,8 @@ def test_the_largest_batch_is_the_predicted_one(record):
 
 def test_everything_promised_is_in_the_record(record):
     names = {q["name"] for q in record["quantities"]}
-    assert {"step_time", "recompute_time_ratio"} <= names and record["run"]["dtype"] == "bfloat16"
+    assert {"step_time", "recompute_time_ratio"} <= names and record["run"]["dtype"] == HALF
+    assert "times as long as one in float32" in record["run"]["sizes"]["dtype_because"]
     assert record["run"]["sizes"]["room_bytes"] > 0
 
 

@@ -58,8 +58,17 @@ def test_compute_capability_decides(capability):
     assert (able.device, able.name, able.capability) == ("cuda", "GPU", f"{capability[0]}.{capability[1]}")
     assert (able.bf16, able.tf32, able.flash) == (new, new, new)
     assert able.half == (torch.bfloat16 if new else torch.float16)
+    assert able.why == f"compute capability {able.capability}"
+
+
+def test_a_cpu_without_bf16_units_multiplies_in_float32():
+    slow, fast = (measure.decide("cpu", "CPU", None, slowdown) for slowdown in (57.2, 0.6))
+    assert slow == measure.Capabilities("cpu", "CPU", None, False, False, False, torch.float32, slow.why)
+    assert fast == measure.Capabilities("cpu", "CPU", None, True, False, False, torch.bfloat16, fast.why)
+    assert slow.why == "a bf16 product takes 57 times as long as one in float32"
     able = measure.capabilities(CPU)
-    assert able == measure.Capabilities("cpu", able.name, None, True, False, False, torch.bfloat16)
+    assert able == measure.decide("cpu", able.name, None, measure.bf16_slowdown()) and measure.bf16_slowdown() > 0
+    assert measure.capabilities(CPU) is not able and measure.capabilities(CPU) == able, "measured once"
 
 
 def test_devices_that_are_not_here_are_refused_with_a_sentence(monkeypatch):

@@ -17,6 +17,7 @@ def test_without_javascript(visit, base, name):
     assert opened.page.locator("h1").is_visible() and not opened.foreign and not opened.failed
     for katex in opened.page.locator("article .katex-html").all()[:5]:
         assert katex.is_visible()
+    assert not opened.page.locator("#tl-gpu").is_visible() and not opened.page.locator("#tl-card").is_visible()
 
 
 def test_formulas_are_typeset(visit, base):
@@ -114,6 +115,88 @@ def test_the_readers_gpu_is_where_widgets_begin(visit, base):
     page.wait_for_selector("html[data-widgets=ready]", state="attached")
     assert card.evaluate(chosen) == "NVIDIA H100 SXM"
     assert opened.clean(), opened.complaints()
+
+
+CARD = (ROOT / "assets/card.toml").read_text(encoding="utf8")
+SM = '[numbers.{0}]\nvalue = {1}\nunit = "B"\nsource = "sheet"\n'
+WHOLE = CARD + SM.format("shared_bytes_per_sm", 65536) + SM.format("registers_bytes_per_sm", 262144)
+DROP = """text => {
+  const files = new DataTransfer(), place = document.querySelector("section.tl-yours");
+  files.items.add(new File([text], "dropped.toml"));
+  const tell = kind => place.dispatchEvent(new DragEvent(kind, {dataTransfer: files, bubbles: true, cancelable: true}));
+  return [tell("dragover"), place.classList.contains("tl-over"), tell("drop"), place.classList.contains("tl-over")];
+}"""
+
+
+def give(page, text, name="card.toml"):
+    page.locator("#tl-card").set_input_files({"name": name, "mimeType": "", "buffer": text.encode()})
+
+
+def says(page, words):
+    page.wait_for_function("w => document.querySelector('#tl-gpu-note').textContent.includes(w)", arg=words)
+
+
+def test_a_card_of_ones_own_is_read_in_the_browser_and_stays_there(lecture):
+    page = lecture("attention")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url.partition("?")[0]))
+    chosen, card = "e => e.selectedOptions[0].textContent", page.get_by_label("card", exact=True)
+    mine, before = page.get_by_label("Which GPU do you have?"), card.evaluate(chosen)
+    give(page, CARD.replace('"GB"', '"B"').replace('unit = "B",', 'unit = "GB",'))
+    says(page, "card.toml: memory_bytes is in B, not 'GB'")
+    assert mine.evaluate("e => e.value") == "" and page.evaluate("localStorage.getItem('threeledgers.card')") is None
+    give(page, CARD)  # not enough for this widget, which goes on with its own
+    says(page, "My card: 5 numbers kept in this browser and sent nowhere.")
+    assert mine.evaluate(chosen) == "My card (your file)" and card.evaluate(chosen) == before
+    assert page.evaluate(DROP, WHOLE) == [False, True, False, False]  # False: the browser does not open the file itself
+    says(page, "My card: 7 numbers")
+    status = page.locator(".tl-widget", has=card).get_by_role("status")
+    assert card.evaluate(chosen) == "My card" and "on an SM of My card" in status.inner_text()
+    assert "65.5 kB shared memory" in status.inner_text()
+    assert len(asked) == 1 and asked[0].endswith("/_static/card.js"), "asked for once, and nothing else is"
+    page.reload()
+    page.wait_for_selector("html[data-widgets=ready]", state="attached")
+    assert mine.evaluate(chosen) == "My card (your file)" and card.evaluate(chosen) == "My card"
+    mine.select_option("a100_sxm_80")
+    assert card.evaluate(chosen) == "NVIDIA A100 SXM 80GB"
+    mine.select_option("own")
+    assert card.evaluate(chosen) == "My card"
+    mine.select_option("")
+    says(page, "Forgotten.")
+    assert card.evaluate(chosen) == before and mine.locator("option[value=own]").count() == 0
+    assert page.evaluate("localStorage.getItem('threeledgers.card')") is None
+
+
+def test_the_card_of_ones_own_decides_what_fits(visit, base):
+    opened = visit(base + "lectures/autograd.html", base)
+    page = opened.page
+    for text, words in (
+        ("=", "card.toml: not valid TOML: a key is needed (at line 1)"),
+        ("a" * 10**6 + "b", "1,000,001 bytes"),
+    ):
+        give(page, text)
+        says(page, words)
+    give(page, CARD.replace("My card", "<b>mine</b>"))
+    says(page, "<b>mine</b>: 5 numbers")
+    card = page.get_by_label("card", exact=True)
+    status = page.locator(".tl-widget", has=card).get_by_role("status")
+    assert "96.0 GB of <b>mine</b>" in status.inner_text()
+    with page.expect_download() as download:
+        page.locator("section.tl-yours a").click()
+    assert download.value.suggested_filename == "card.toml"
+    assert opened.clean(), opened.complaints()
+
+
+def test_the_file_of_a_card_is_chosen_by_keyboard(visit, base):
+    page = visit(base + "lectures/index.html", base).page
+    page.get_by_label("Which GPU do you have?").focus()
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "tl-card"
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Enter")
+    chooser.value.set_files({"name": "x.toml", "mimeType": "", "buffer": CARD.encode()})
+    says(page, "My card: 5 numbers")
 
 
 @pytest.mark.parametrize("solutions", [False, True])

@@ -235,7 +235,7 @@ def test_the_table_shows_formulas_and_answers(capsys):
         "zero_optimizer_bytes",
         "fsdp_gather_bytes",
         "sp_gather_bytes",
-        "pipeline_time",
+        "pipeline_time_low",
         "Fits: ",
         "bound by network",
     ):

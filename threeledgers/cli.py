@@ -71,8 +71,8 @@ def whole(text):
 
 whole.__name__ = "whole number"  # what argparse calls it
 PLAN_FLAGS = (
-    ("model", str, "a model's id, such as llama3_8b"),
-    ("gpu", str, "a device's id, such as h100_sxm"),
+    ("model", str, "a model's id, such as llama3_8b, or the path of a config.json"),
+    ("gpu", str, "a device's id, such as h100_sxm, or the path of a card as TOML"),
     ("gpus", whole, "how many of them"),
     ("seq", whole, "tokens of a sequence"),
     ("batch", whole, "sequences in one step, all replicas together; default one micro-batch each"),
@@ -84,7 +84,7 @@ PLAN_FLAGS = (
     ("dtype", str, "bf16 or fp16"),
     ("tokens", whole, "training tokens, for the days"),
     ("usable", float, "share of the device memory that tensors may take"),
-    ("node", whole, "GPUs of a node"),
+    ("node", whole, "GPUs of a node; default 8, or a rack's if the link joins one"),
     ("nic", float, "B/s of a network card, one for each GPU"),
 )
 

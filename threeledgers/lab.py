@@ -35,13 +35,15 @@ class Lab:
         except measure.NoDevice as error:
             raise SystemExit(f"lab {slug}: {error}") from None
         self.can = measure.capabilities(self.device)
-        self.sizes, self.quantities, self.dtype = {}, [], "float32"
-        self._begin, self._peak = time.monotonic(), measure.PeakMemory(self.device)
+        self.sizes, self.quantities, self.dtype = {"dtype_because": self.can.why}, [], "float32"
+        self._begin, self._spent = time.monotonic(), time.process_time()
+        self._peak = measure.PeakMemory(self.device)
         self._peak.__enter__()
         torch.manual_seed(self.seed)
         kind = self.device.type
         need = f"about {seconds[kind]} s and {memory[kind] / GB:.1f} GB of {'GPU' if kind == 'cuda' else 'main'} memory"
-        print(f"Lab {slug} on {self.can.name} ({kind}): {need}.", flush=True)
+        chosen = str(self.can.half).removeprefix("torch.")
+        print(f"Lab {slug} on {self.can.name} ({kind}): {need}; {chosen}, since {self.can.why}.", flush=True)
         self.ceilings = measure.ceilings(self.device, quick=self.quick, seed=self.seed)
 
     @property
@@ -110,6 +112,8 @@ class Lab:
             path = records.save(self.record(), path or self.out / f"{self.slug}.run.json")
         except records.RecordError as error:
             raise SystemExit(f"lab {self.slug}: {error}") from None
+        spent = time.process_time() - self._spent
+        print(f"lab {self.slug}: {spent:.1f} s of CPU time on {measure.capabilities('cpu').name}")
         print(f"record: {os.path.relpath(path)}")  # a page that shows this line tells nobody's folders
         return path
 

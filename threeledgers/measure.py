@@ -2,21 +2,25 @@
 
 import contextlib
 import gc
+import math
 import os
 import platform
 import re
 import subprocess
 import time
 from dataclasses import asdict, make_dataclass
+from functools import cache
 from pathlib import Path
 
 import torch
 
 MIB, GIB = 2**20, 2**30
 FEWEST = 5  # fewer samples say nothing of their spread
+EMULATED = 1.5  # a type that multiplies this much slower than float32 has no units of its own
 SMI = ["nvidia-smi", "--query-gpu=driver_version,clocks.sm,power.limit,uuid", "--format=csv,noheader,nounits"]
-# What the hardware itself can do: capability is "9.0" or None, bf16, tf32 and flash are bools, half a 16-bit torch.dtype.
-Capabilities = make_dataclass("Capabilities", "device name capability bf16 tf32 flash half".split(), frozen=True)
+# What the hardware itself can do: capability is "9.0" or None; bf16, tf32, flash are bools; half is the 16-bit torch.dtype
+# that it multiplies, or float32 on a CPU that has none; why says what decided.
+Capabilities = make_dataclass("Capabilities", "device name capability bf16 tf32 flash half why".split(), frozen=True)
 # Floats, a count and a verdict: "too noisy" when p90 - p10 is above half the median, or n below 5; else "ok".
 Summary = make_dataclass("Summary", "median p10 p90 n verdict".split(), frozen=True)
 
@@ -39,19 +43,35 @@ def _on_cuda(device):
     return torch.device(device).type == "cuda"
 
 
-def decide(kind, name, capability):
-    """Capabilities by compute capability alone, a tuple as (7, 5): ``is_bf16_supported()`` is True on a T4 that emulates."""
+def decide(kind, name, capability, slowdown=None):
+    """Capabilities of a GPU by compute capability, a tuple as (7, 5): ``is_bf16_supported()`` is True on a T4 that emulates.
+
+    Of a CPU by ``slowdown``: a bf16 product that takes longer than one in float32 is emulated.
+    """
     if kind == "cpu":
-        return Capabilities("cpu", name, None, bf16=True, tf32=False, flash=False, half=torch.bfloat16)
+        half = torch.bfloat16 if slowdown <= EMULATED else torch.float32
+        why = f"a bf16 product takes {slowdown:.2g} times as long as one in float32"
+        return Capabilities("cpu", name, None, half.itemsize == 2, tf32=False, flash=False, half=half, why=why)
     new, text = tuple(capability) >= (8, 0), ".".join(map(str, capability))
-    return Capabilities(kind, name, text, bf16=new, tf32=new, flash=new, half=torch.bfloat16 if new else torch.float16)
+    half = torch.bfloat16 if new else torch.float16
+    return Capabilities(kind, name, text, bf16=new, tf32=new, flash=new, half=half, why=f"compute capability {text}")
+
+
+@cache
+def bf16_slowdown(width=256, calls=7):
+    """How many times as long a CPU takes for a matrix product in bf16 as for the same in float32: the best of some calls."""
+
+    pairs = [(torch.ones(width, width, dtype=t),) * 2 for t in (torch.bfloat16, torch.float32)]
+    half, single = (min(times(torch.mm, [pair], "cpu", n=calls, budget=math.inf)) for pair in pairs)
+    return half / single
 
 
 def capabilities(device):
-    """Capabilities of a device."""
+    """Capabilities of a device; of a CPU measured once."""
     if _on_cuda(device):
         return decide("cuda", torch.cuda.get_device_name(device), torch.cuda.get_device_capability(device))
-    return decide("cpu", _proc("cpuinfo", "model name") or platform.processor() or platform.machine() or "CPU", None)
+    name = _proc("cpuinfo", "model name") or platform.processor() or platform.machine() or "CPU"
+    return decide("cpu", name, None, bf16_slowdown())
 
 
 def summarise(samples):

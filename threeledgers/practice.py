@@ -28,9 +28,10 @@ def guess(id, seed=None):
 
 
 def check(id, answer, seed=None):
-    """The verdict on an answer: a number, a text with a unit (``"2 GiB"``), a sequence, letters, or a function.
+    """The verdict on an answer: a number, a text with a unit (``"2 GiB"``), a sequence or array, letters, or a function.
 
-    The verdict is true when the answer is right; its ``message`` holds the hint that fits. Raises UnknownExercise.
+    The verdict is true when the answer is right; its ``message`` holds the hint that fits, or says what an answer looks
+    like: no answer raises. Raises UnknownExercise.
     """
     found = find(id)
     if found.kind == "coding":

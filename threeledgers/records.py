@@ -13,8 +13,6 @@ import zlib
 from importlib.util import find_spec
 from pathlib import Path
 
-import jsonschema
-
 SCHEMA = json.loads(Path(__file__).with_name("record.schema.json").read_text(encoding="utf8"))
 NEWEST = SCHEMA["properties"]["schema"]["const"]
 CHECKSUM = re.compile(r'("checksum": ")([0-9a-f]*)(")')
@@ -72,6 +70,8 @@ def parse(text, name="record"):
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
         raise RecordError(f"{name}: not a record: {error}") from None
     record = _upgrade(record, name)
+    import jsonschema  # late: with its checkers of addresses it takes longer than most of what a lab measures
+
     problems = sorted(
         jsonschema.Draft202012Validator(SCHEMA).iter_errors(record), key=lambda e: (len(e.path), str(e.path))
     )

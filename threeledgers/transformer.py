@@ -12,7 +12,11 @@ from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
 @dataclass(frozen=True)
 class Config:
-    """The seven sizes of a Llama; ``ffn`` is the width of the gated MLP. Raises ValueError for impossible ones."""
+    """The seven sizes of a Llama; ``ffn`` is the width of the gated MLP. Raises ValueError for impossible ones.
+
+    What its relatives change: ``tied``, one table for input and head; biases of q, k and v, of the projection after
+    attention, of the MLP; ``qk_norm``, an RMSNorm over each query and key head.
+    """
 
     vocab: int
     hidden: int
@@ -21,9 +25,14 @@ class Config:
     kv_heads: int
     head_dim: int
     ffn: int
+    tied: bool = False
+    qkv_bias: bool = False
+    out_bias: bool = False
+    mlp_bias: bool = False
+    qk_norm: bool = False
 
     def __post_init__(self):
-        for field in fields(self):
+        for field in fields(self)[:7]:
             value = getattr(self, field.name)
             if not isinstance(value, int) or value < 1:
                 raise ValueError(f"{field.name} is {value!r}: it must be a whole number above 0")
@@ -32,8 +41,9 @@ class Config:
 
     @classmethod
     def of(cls, spec):
-        """The sizes that any object carries as attributes of the same names."""
-        return cls(**{field.name: getattr(spec, field.name) for field in fields(cls)})
+        """The sizes that any object carries as attributes of the same names, and what it says it changes."""
+        sizes = {field.name: getattr(spec, field.name) for field in fields(cls)[:7]}
+        return cls(**sizes, **{field.name: bool(getattr(spec, field.name, 0)) for field in fields(cls)[7:]})
 
 
 class RMSNorm(nn.Module):
@@ -86,20 +96,21 @@ _recompute = partial(checkpoint, use_reentrant=False, preserve_rng_state=False)
 
 
 class Attention(nn.Module):
-    """Grouped-query attention without biases; the key and value heads are repeated before ``core``."""
+    """Grouped-query attention; the key and value heads are repeated before ``core``."""
 
     def __init__(self, config, core):
         super().__init__()
         self.core, self.head_dim = core, config.head_dim
-        self.q = nn.Linear(config.hidden, config.heads * config.head_dim, bias=False)
-        self.k = nn.Linear(config.hidden, config.kv_heads * config.head_dim, bias=False)
-        self.v = nn.Linear(config.hidden, config.kv_heads * config.head_dim, bias=False)
-        self.o = nn.Linear(config.heads * config.head_dim, config.hidden, bias=False)
+        self.q = nn.Linear(config.hidden, config.heads * config.head_dim, bias=config.qkv_bias)
+        self.k = nn.Linear(config.hidden, config.kv_heads * config.head_dim, bias=config.qkv_bias)
+        self.v = nn.Linear(config.hidden, config.kv_heads * config.head_dim, bias=config.qkv_bias)
+        self.o = nn.Linear(config.heads * config.head_dim, config.hidden, bias=config.out_bias)
+        self.q_norm, self.k_norm = (RMSNorm(config.head_dim) if config.qk_norm else nn.Identity() for _ in range(2))
 
     def forward(self, x, cos, sin):
         # the number of heads is what the projection gives: a tensor-parallel rank has only its own
         q, k, v = (p(x).unflatten(-1, (-1, self.head_dim)).transpose(1, 2) for p in (self.q, self.k, self.v))
-        q, k = rotate(q, cos, sin), rotate(k, cos, sin)
+        q, k = rotate(self.q_norm(q), cos, sin), rotate(self.k_norm(k), cos, sin)
         k, v = (repeat_heads(t, q.shape[1] // t.shape[1]) for t in (k, v))
         return self.o(self.core(q, k, v).transpose(1, 2).flatten(2))
 
@@ -109,9 +120,9 @@ class MLP(nn.Module):
 
     def __init__(self, config):
         super().__init__()
-        self.gate = nn.Linear(config.hidden, config.ffn, bias=False)
-        self.up = nn.Linear(config.hidden, config.ffn, bias=False)
-        self.down = nn.Linear(config.ffn, config.hidden, bias=False)
+        self.gate = nn.Linear(config.hidden, config.ffn, bias=config.mlp_bias)
+        self.up = nn.Linear(config.hidden, config.ffn, bias=config.mlp_bias)
+        self.down = nn.Linear(config.ffn, config.hidden, bias=config.mlp_bias)
 
     def forward(self, x):
         return self.down(F.silu(self.gate(x)) * self.up(x))
@@ -131,7 +142,7 @@ class Block(nn.Module):
 
 
 class Llama(nn.Module):
-    """A plain Llama: token ids (batch, tokens) in, logits (batch, tokens, vocab) out; the head is not tied.
+    """A plain Llama: token ids (batch, tokens) in, logits (batch, tokens, vocab) out.
 
     ``attention``: "flash" or "eager". ``checkpoint``: recompute nothing ("none"), the core of each attention
     ("selective") or each layer ("full") in the backward pass. ``early_stop``: let a recomputation end once it has
@@ -151,6 +162,8 @@ class Llama(nn.Module):
         self.layers = nn.ModuleList(Block(config, core) for _ in range(config.layers))
         self.norm = RMSNorm(config.hidden)
         self.head = nn.Linear(config.hidden, config.vocab, bias=False)
+        if config.tied:
+            self.head.weight = self.embedding.weight
 
     def forward(self, ids):
         x = self.embedding(ids)

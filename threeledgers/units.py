@@ -25,6 +25,14 @@ def typed_units():
         ("W", ("", "k", "M")),
     ):
         table |= {prefix + base: (base, float(PREFIXES[prefix])) for prefix in prefixes}
-    table |= {"bytes": ("B", 1.0), "byte": ("B", 1.0), "FLOPs": ("FLOP", 1.0), "us": ("s", 1e-6), "KB": ("B", 1e3)}
-    table |= {name: ("1", 1.0) for name in ("elements", "sectors", "ways", "ranks", "tokens")}
+    table |= {prefix + "FLOPs": table[prefix + "FLOP"] for prefix in _DECIMAL}
+    table |= {"bytes": ("B", 1.0), "byte": ("B", 1.0), "us": ("s", 1e-6), "KB": ("B", 1e3)}
+    table |= {name: ("1", 1.0) for name in ("elements", "sectors", "ways", "ranks", "tokens", "times", "x")}
     return table
+
+
+def typed_example(unit, pair=False):
+    """One or two numbers in a unit, as they may be typed."""
+    if pair:
+        return "(4, 1)" if unit == "1" else f"4 and 1 {unit}"
+    return {"B": "1.5 GB", "%": "40 %", "1": "12"}.get(unit, f"3 {unit}")

@@ -1,6 +1,6 @@
 """One rank's share: equal to modules dealt out, tensors split by DTensor, and schedules played out."""
 
-from fractions import Fraction
+import itertools
 from functools import cache
 
 import torch
@@ -13,7 +13,7 @@ from threeledgers import count
 from threeledgers import formulas as f
 from threeledgers.count.parallel import tensor_parallel_plan
 from threeledgers.simulate import collectives as play
-from threeledgers.simulate import sharded
+from threeledgers.simulate import pipeline, sharded
 from threeledgers.transformer import Block, Config, Llama, flash_attention, rotary_tables
 
 CASE = dict(vocab=512, hidden=96, layers=7, heads=8, kv_heads=4, head_dim=20, ffn=256, batch=2, seq=48)
@@ -48,20 +48,20 @@ def rank_block_params_witness():
 
 
 def stage_params_witness():
-    """Layers dealt out like cards; the first stage gets the input table, the last one the norm and the head."""
-    for stages in (1, 2, 3):
+    """Layers dealt out like cards; the first stage gets the input table, the last one the norm and the head. Where both
+    are one table, a stage that has it twice holds it once."""
+    for stages, tied in itertools.product((1, 2, 3), (False, True)):
         with count.meta():
-            net = Llama(Config(**sizes(CASE, SHAPE)))
+            net = Llama(Config(**sizes(CASE, SHAPE), tied=tied))
         hands = [[net.layers[k] for k in range(CASE["layers"]) if k % stages == s] for s in reversed(range(stages))]
         hands[0] += [net.embedding]
         hands[-1] += [net.norm, net.head]
-        held = [sum(p.numel() for module in hand for p in module.parameters()) for hand in hands]
+        held = [sum({id(p): p.numel() for m in hand for p in m.parameters()}.values()) for hand in hands]
         per = sum(p.numel() for p in net.layers[0].parameters())
-        told = f.stage_params(
-            block_params=per, pipeline_ranks=stages, tensor_ranks=1, **sizes(CASE, "layers vocab hidden")
-        )
+        shape = sizes(CASE, "layers vocab hidden")
+        told = f.stage_params(block_params=per, pipeline_ranks=stages, tensor_ranks=1, tables=2 - tied, **shape)
         assert told == held[-1] == max(held)
-    split = f.stage_params(block_params=100, layers=4, pipeline_ranks=1, vocab=64, hidden=8, tensor_ranks=4)
+    split = f.stage_params(block_params=100, layers=4, pipeline_ranks=1, tables=2, vocab=64, hidden=8, tensor_ranks=4)
     tables = [t.chunk(4)[0].numel() for t in torch.empty(2, 64, 8)]
     assert split == 4 * 100 + sum(tables) + 8
 
@@ -90,10 +90,10 @@ def zero_optimizer_bytes_witness():
 
 
 def fsdp_gathered_bytes_witness():
-    for vocab, hidden, per, ranks in ((64, 8, 700, 1), (512, 16, 90, 4)):
+    for vocab, hidden, per, ranks, tables in ((64, 8, 700, 1, 2), (512, 16, 90, 4, 2), (64, 16, 90, 4, 1)):
         head = vocab * hidden // ranks
-        most = sharded.gathered_peak(blocks=5, block=per, tables=2 * head + hidden, head=head)
-        told = f.fsdp_gathered_bytes(block_params=per, vocab=vocab, hidden=hidden, tensor_ranks=ranks)
+        most = sharded.gathered_peak(blocks=5, block=per, tables=tables * head + hidden, head=head)
+        told = f.fsdp_gathered_bytes(block_params=per, tables=tables, vocab=vocab, hidden=hidden, tensor_ranks=ranks)
         assert told == 2 * most
 
 
@@ -108,26 +108,47 @@ def pipeline_saved_bytes_witness():
 def stage_saved_bytes_witness():
     for stages, microbatches, layers in ((4, 8, 9), (8, 3, 16), (1, 5, 6)):
         _, held = play.one_forward_one_backward(stages, microbatches)
-        deepest = max(len(range(s, layers, stages)) for s in range(stages))
-        assert f.stage_saved_bytes(pipeline_ranks=stages, layers=layers, layer_saved=70) == held[-1] * deepest * 70
+        told = f.stage_saved_bytes(pipeline_ranks=stages, layers=layers, layer_saved=70)
+        assert told == held[-1] * pipeline.even(layers, stages)[-1] * 70
 
 
-def pipeline_time_witness():
-    """Slots of the played schedule, each as long as a forward (or backward) of the stage with the most layers."""
-    flops, achieved, width = 2 * 3 * 5 * 7 * 64, 3, 2
-    for stages, layers, microbatches in ((2, 7, 3), (4, 6, 8), (3, 9, 4)):
-        slots, _ = play.one_forward_one_backward(stages, microbatches)
-        deepest = max(len(range(s, layers, stages)) for s in range(stages))
-        slot = Fraction(flops * deepest, layers * 2 * microbatches * width * achieved)
-        told = f.pipeline_time.exact(
-            flops=flops,
-            ranks=stages * width,
-            achieved=achieved,
-            layers=layers,
-            pipeline_ranks=stages,
-            microbatches=microbatches,
-        )
-        assert told == slots * slot
+def head_forward_flops_witness():
+    with count.meta(BF16):
+        head, x = torch.nn.Linear(48, 160, bias=False), torch.zeros(3, 5, 48)
+        _, counted = count.flops(lambda: head(x))
+    assert f.head_forward_flops(vocab=160, hidden=48, batch=3, seq=5) == counted
+
+
+def _pipelines():
+    """(arguments of the formulas, forward and backward of each stage for one micro-batch, in whole units of time)."""
+    for stages, layers, microbatches, block, head in (
+        (2, 7, 3, (5, 11), 4), (4, 6, 8, (2, 5), 9), (3, 9, 4, (3, 6), 1), (5, 5, 2, (1, 4), 7), (1, 3, 2, (2, 3), 5),
+        (4, 7, 6, (9, 20), 1), (4, 6, 3, (9, 9), 4),
+    ):  # fmt: skip
+        split = pipeline.even(layers, stages)
+        forward = [n * block[0] + head * (s == stages - 1) for s, n in enumerate(split)]
+        backward = [n * block[1] + 2 * head * (s == stages - 1) for s, n in enumerate(split)]
+        achieved, width = 3, 2
+        work = microbatches * width * achieved  # FLOPs of a unit of time
+        known = {"forward": sum(forward) * work, "backward": sum(backward) * work, "head_forward": head * work}
+        known |= {"ranks": stages * width, "achieved": achieved, "layers": layers}
+        yield known | {"pipeline_ranks": stages, "microbatches": microbatches}, forward, backward
+
+
+def pipeline_time_low_witness():
+    """The most that any stage needs, with what lies before it for one micro-batch; never more than the played schedule."""
+    for known, forward, backward in _pipelines():
+        both, m = [a + b for a, b in zip(forward, backward, strict=True)], known["microbatches"]
+        want = max(m * both[s] + sum(both[:s]) for s in range(len(both)))
+        assert f.pipeline_time_low.exact(**known) == want <= pipeline.finish(forward, backward, m)
+
+
+def pipeline_time_high_witness():
+    """The played schedule of equal stages, as slow as the slowest pieces; never less than that of the stages as they are."""
+    for known, forward, backward in _pipelines():
+        m, n = known["microbatches"], len(forward)
+        want = pipeline.finish([max(forward)] * n, [max(backward)] * n, m)
+        assert f.pipeline_time_high.exact(**known) == want >= pipeline.finish(forward, backward, m)
 
 
 def step_traffic_witness():

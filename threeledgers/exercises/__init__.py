@@ -4,7 +4,7 @@ import importlib
 from functools import cache
 from pathlib import Path
 
-NOT_LECTURES = {"__init__", "definitions", "answers", "coding", "draws"}
+NOT_LECTURES = {"__init__", "definitions", "answers", "reading", "coding", "draws"}
 
 
 class UnknownExercise(LookupError):
@@ -28,6 +28,6 @@ def find(id):
     """The exercise with this id. Raises UnknownExercise naming the ids of its lecture."""
     slug = str(id).rpartition("-")[0]
     known = exercises(slug) if slug in slugs() else {k: e for s in slugs() for k, e in exercises(s).items()}
-    if id not in known:
+    if str(id) not in known:
         raise UnknownExercise(f"no exercise {id!r}; there are {', '.join(known)}")
-    return known[id]
+    return known[str(id)]

@@ -7,6 +7,9 @@ from threeledgers.exercises.solutions import attention as solution
 from threeledgers.specs import model
 
 GB = 10**9
+V3 = model("deepseek_v3")
+LATENT_BYTES = f.mla_cache_bytes(kv_rank=V3.kv_rank, rope_dim=V3.rope_dim, layers=V3.layers, elem_bytes=2)
+thousands = "{:,}".format
 
 
 def per_token(id, kv_heads=None):
@@ -20,10 +23,6 @@ def shape(id):
     m = model(id)
     return f"{m.name} ({m.layers} layers, {m.heads} heads of width {m.head_dim}, {m.kv_heads} pairs)"
 
-
-V3 = model("deepseek_v3")
-LATENT_BYTES = f.mla_cache_bytes(kv_rank=V3.kv_rank, rope_dim=V3.rope_dim, layers=V3.layers, elem_bytes=2)
-thousands = "{:,}".format
 
 GUESS = Guess(
     "attention-guess",
@@ -71,6 +70,7 @@ GROWTH = Numeric(
     "attention-2",
     minutes=5,
     because="The cache has a row for each token, the scores a number for each pair.",
+    unit="GB",
     givens={
         "model": Given("llama3_70b", one_of("llama2_7b", "llama2_13b", "llama3_8b", "llama2_70b"), shape),
         "start": Given(2048, one_of(4096, 8192), thousands),

@@ -10,7 +10,7 @@ SEVEN = model("llama2_7b").params
 
 
 def gigabytes(value):
-    return f"{value / 1e9:,.1f} GB" if value >= 1e10 else f"{value / 1e9:,.2f} GB"
+    return f"{value / 1e9:,.{3 - (value >= 1e9) - (value >= 1e10)}f} GB"
 
 
 thousands = "{:,}".format
@@ -60,6 +60,7 @@ LEAK = Numeric(
     "autograd-2",
     minutes=3,
     because="A backward pass lets go of what its graph saved; a graph that is never walked keeps it.",
+    unit="GB",
     givens={
         "saved": Given(4, lambda rng: rng.randint(2, 9), "{} GB".format),
         "steps": Given(250, one_of(10, 50, 100, 500, 1000)),

@@ -31,7 +31,7 @@ def judge(exercise, function):
             return wrong(
                 f"It did not finish within {exercise.seconds:g} s, on {exercise.name}{_shown(arguments)}. Does a loop never end?"
             )
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             result = error
         if not _unchanged(mine, arguments):
             return wrong(f"It changes its argument, on {exercise.name}{_shown(arguments)}. Work on a copy.")
@@ -65,28 +65,44 @@ def limited(function, arguments, deadline):
 
 def _fault(exercise, result, function, arguments):
     """What tells a result from that of ``function``, in words that follow the call; empty where nothing does."""
-    raised = f"raised {type(result).__name__}: {result}" if isinstance(result, Exception) else ""
+    raised = f"raised {type(result).__name__}: {_text(str, result)}" if isinstance(result, BaseException) else ""
     if raised and exercise.differs:
         return raised
     want = exercise.call(function, copy.deepcopy(arguments))
-    if exercise.differs:
-        return exercise.differs(result, want, arguments)
-    if not raised and _same(result, want):
-        return ""
-    return f"{raised or f'gave {result!r}'}; {want!r} is right."
+    try:
+        if exercise.differs:
+            return exercise.differs(result, want, arguments)
+        if not raised and _same(result, want):
+            return ""
+    except Exception:  # what a reader returns may refuse to be compared: an array in a tuple, a tensor without data
+        right = "the right result" if exercise.differs else repr(want)
+        return f"gave something that cannot be compared with {right}: {_text(repr, result)}".replace("\n", " ") + "."
+    return f"{raised or f'gave {_text(repr, result)}'}; {want!r} is right."
+
+
+def _text(to_text, value):
+    """``str`` or ``repr`` of anything, short enough for a sentence."""
+    try:
+        text = to_text(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def _same(result, want):
     if isinstance(result, list):
         result = tuple(result)
-    return type(result) is type(want) and result == want
+    return type(result) is type(want) and bool(result == want)
 
 
 def _unchanged(mine, given):
     """Equal arguments; tensors are compared whole."""
     if isinstance(given, tuple):
         return all(map(_unchanged, mine, given))
-    return mine.equal(given) if hasattr(given, "equal") else mine == given
+    try:
+        return bool(mine.equal(given) if hasattr(given, "equal") else mine == given)
+    except Exception:  # only something put in by the function refuses to be compared
+        return False
 
 
 def _shown(arguments):

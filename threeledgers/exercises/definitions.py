@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+from threeledgers.units import typed_example
+
 TOLERANCE = 0.01
 TRIES = 200
 
@@ -94,7 +96,7 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Numeric(Exercise):
-    """A number, or a tuple of numbers. ``exact`` answers are compared with ==, others within 1 %."""
+    """A number, or a tuple of numbers, in ``unit``. ``exact`` answers are compared with ==, others within 1 %."""
 
     answer: Callable[[SimpleNamespace], Any] = None
     unit: str = "1"
@@ -106,17 +108,15 @@ class Numeric(Exercise):
 
     def data(self, g):
         traps = [{"value": _list(t.value(g)), "hint": t.hint, "misconception": t.misconception} for t in self.traps]
-        value = self.answer(g)
+        shown = self.show(value := self.answer(g))
         return {
             "answer": _list(value),
-            "tuple": isinstance(value, (tuple, list)),
+            "tuple": (several := isinstance(value, (tuple, list))),
             "unit": self.unit,
             "exact": self.exact,
             "traps": traps,
-            "example": "(4, 1)"
-            if isinstance(value, (tuple, list))
-            else {"B": "1.5 GB", "1": "12"}.get(self.unit, f"3 {self.unit}"),
-            "shown": self.show(value),
+            "example": typed_example("%" if "%" in shown else self.unit, several),
+            "shown": shown,
         }
 
     def problem(self, data):

@@ -109,7 +109,7 @@ TRAFFIC = Numeric(
         "dtype": Given("bf16", one_of("bf16", "fp16")),
     },
     answer=lambda g: copy_traffic(numel=prod(g.shape), elem_bytes=BYTES[g.dtype]),
-    show=lambda value: f"{value / 1e6:,.0f} MB",
+    show=lambda value: f"{value / 1e6:,.0f} MB" if value >= 1e8 else f"{value / 1e6:.3g} MB",
     traps=(
         Trap(
             "only the write is counted",

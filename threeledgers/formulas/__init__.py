@@ -116,8 +116,10 @@ from threeledgers.formulas.memory import (
 )
 from threeledgers.formulas.planning import (
     fsdp_gathered_bytes,
+    head_forward_flops,
     pipeline_saved_bytes,
-    pipeline_time,
+    pipeline_time_high,
+    pipeline_time_low,
     rank_block_params,
     sp_block_saved_bytes,
     sp_checkpoint_saved_bytes,
@@ -133,6 +135,12 @@ from threeledgers.formulas.planning import (
     zero_grads_bytes,
     zero_optimizer_bytes,
     zero_weights_bytes,
+)
+from threeledgers.formulas.relatives import (
+    block_extra_params,
+    family_params,
+    qk_norm_saved_bytes,
+    tied_grad_bytes,
 )
 from threeledgers.formulas.time import (
     aggregate_rate,

@@ -1,9 +1,9 @@
 """What one rank of a parallel job holds and does: the three ledgers divided by a layout."""
 
-from sympy import Eq, Min, Or, Piecewise, ceiling
+from sympy import Eq, Max, Min, Or, Piecewise, ceiling, floor
 
 from threeledgers.formula import formula
-from threeledgers.formulas.symbols import HALF, SINGLE
+from threeledgers.formulas.symbols import FMA, HALF, SINGLE
 
 _ZERO = "Rajbhandari et al. 2019"
 _MEGATRON = "Narayanan et al. 2021"
@@ -20,12 +20,12 @@ def rank_block_params(hidden, heads, head_dim, kv_heads, ffn, tensor_ranks):
 
 
 @formula(unit="1", source=_MEGATRON + ": layers dealt out to the stages, tables to the first and the last")
-def stage_params(block_params, layers, pipeline_ranks, vocab, hidden, tensor_ranks):
+def stage_params(block_params, layers, pipeline_ranks, tables, vocab, hidden, tensor_ranks):
     """One rank's share of the last stage, which holds as many blocks as any, the head and the last norm; a single stage
-    holds the input table too."""
+    holds the input table too. A table that input and head share stands on the first stage and on the last."""
     return (
         ceiling(layers / pipeline_ranks) * block_params
-        + 2 * vocab * hidden / (tensor_ranks * Min(2, pipeline_ranks))
+        + ceiling(tables / pipeline_ranks) * vocab * hidden / tensor_ranks
         + hidden
     )
 
@@ -49,22 +49,61 @@ def zero_optimizer_bytes(params, ranks, stage):
 
 
 @formula(unit="B", source="Zhao et al. 2023 (PyTorch FSDP), with one block prefetched")
-def fsdp_gathered_bytes(block_params, vocab, hidden, tensor_ranks):
-    """Whole for a while: both tables and the last norm, the block at work and the next one, the gradients of a block and
+def fsdp_gathered_bytes(block_params, tables, vocab, hidden, tensor_ranks):
+    """Whole for a while: the tables and the last norm, the block at work and the next one, the gradients of a block and
     of the head."""
     return HALF * (
-        2 * vocab * hidden / tensor_ranks + hidden + 2 * block_params + block_params + vocab * hidden / tensor_ranks
+        tables * vocab * hidden / tensor_ranks
+        + hidden
+        + 2 * block_params
+        + block_params
+        + vocab * hidden / tensor_ranks
     )
 
 
-@formula(unit="s", source=_MEGATRON + ": the stage with the most layers sets the pace")
-def pipeline_time(flops, ranks, achieved, layers, pipeline_ranks, microbatches):
-    """All FLOPs at the achieved rate, stretched by uneven stages and by the bubble."""
+@formula(unit="FLOP", source="definition: one product with the table of all tokens' logits")
+def head_forward_flops(vocab, hidden, batch, seq):
+    """The head belongs to the last stage alone; embedding and loss multiply no matrices."""
+    return FMA * vocab * hidden * batch * seq
+
+
+@formula(unit="s", source=_MEGATRON + ": 1F1B; the work of a stage, and of the stages before it, for one micro-batch")
+def pipeline_time_low(forward, backward, head_forward, ranks, achieved, layers, pipeline_ranks, microbatches):
+    """No stage is done before its own work, the last or the last with one layer more, and the way there and back."""
     return (
-        flops
+        Max(
+            ceiling(layers / pipeline_ranks)
+            * (1 + (layers - pipeline_ranks * floor(layers / pipeline_ranks) - 1) / microbatches)
+            * (forward + backward - 3 * head_forward)
+            / layers,
+            floor(layers / pipeline_ranks) * (forward + backward - 3 * head_forward) / layers
+            + 3 * head_forward
+            + (layers - floor(layers / pipeline_ranks))
+            * (forward + backward - 3 * head_forward)
+            / (layers * microbatches),
+        )
+        * pipeline_ranks
         / (ranks * achieved)
-        * (ceiling(layers / pipeline_ranks) * pipeline_ranks / layers)
+    )
+
+
+@formula(unit="s", source=_MEGATRON + ": 1F1B, every stage as slow as the slowest forward and the slowest backward")
+def pipeline_time_high(forward, backward, head_forward, ranks, achieved, layers, pipeline_ranks, microbatches):
+    """A schedule only gets longer when its pieces do: the bubble of equal stages, of the slowest pieces."""
+    return (
+        (
+            Max(
+                ceiling(layers / pipeline_ranks) * (forward - head_forward) / layers,
+                floor(layers / pipeline_ranks) * (forward - head_forward) / layers + head_forward,
+            )
+            + Max(
+                ceiling(layers / pipeline_ranks) * (backward - 2 * head_forward) / layers,
+                floor(layers / pipeline_ranks) * (backward - 2 * head_forward) / layers + 2 * head_forward,
+            )
+        )
         * (1 + (pipeline_ranks - 1) / microbatches)
+        * pipeline_ranks
+        / (ranks * achieved)
     )
 
 
@@ -125,8 +164,8 @@ def pipeline_saved_bytes(microbatches, pipeline_ranks, layers, layer_saved):
 
 @formula(unit="B", source=_MEGATRON + ": 1F1B, on the last stage")
 def stage_saved_bytes(layers, pipeline_ranks, layer_saved):
-    """The last stage, or the only one, takes each micro-batch back at once."""
-    return ceiling(layers / pipeline_ranks) * layer_saved
+    """The last stage, or the only one, takes each micro-batch back at once; where layers do not go round it has one less."""
+    return floor(layers / pipeline_ranks) * layer_saved
 
 
 @formula(unit="B", source="Korthikanti et al. 2022, section 4.2")

@@ -8,6 +8,8 @@ from threeledgers.specs import gpu, latency, model
 
 CHECKPOINTS = ("none", "selective", "full")
 DTYPES = ("bf16", "fp16")
+NODE = 8  # GPUs of a node, unless the link joins more
+SIZES = ("vocab", "hidden", "layers", "heads", "head_dim", "kv_heads", "ffn")
 
 
 class PlanError(ValueError):
@@ -25,7 +27,8 @@ class Job:
 
     ``zero``: 0 to 3. ``tp``: tensor-parallel ranks, with sequence parallelism; ``pp``: pipeline stages (1F1B).
     ``usable``: share of the device's memory that tensors may take; the rest is left to the context, communication
-    buffers and fragmentation. ``node``: GPUs of a node. ``nic``: B/s of one network card, one for each GPU.
+    buffers and fragmentation. ``node``: GPUs of a node, by default 8 or as many as the link joins. ``nic``: B/s of one
+    network card, one for each GPU.
     """
 
     model: str
@@ -41,13 +44,13 @@ class Job:
     dtype: str = "bf16"
     tokens: int = 10**12
     usable: float = 0.9
-    node: int = 8
+    node: int | None = None
     nic: float = latency("link").ndr_nic_bandwidth
 
     def __post_init__(self):
         for name in ("gpus", "seq", "batch", "tp", "pp", "microbatch", "tokens", "node"):
             value = getattr(self, name)
-            if name == "batch" and value is None:
+            if name in ("batch", "node") and value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise PlanError(name, f"{name} is {value!r}: a whole number of at least 1 is needed")
@@ -65,7 +68,10 @@ class Job:
                 "model",
                 f"{self.model} has blocks of the kind {net.texts['block']}; plans are made for {', '.join(known)}",
             )
+        self._has_sizes(net)
         self._fits_the_model(net)
+        if self.node is None:
+            object.__setattr__(self, "node", max(NODE, getattr(device, "link_devices", 1)))
         self._fits_the_device(device)
 
     def _choice(self, name, allowed):
@@ -77,8 +83,23 @@ class Job:
     def _spec(self, kind, find):
         try:
             return find(getattr(self, kind))
-        except specs.UnknownSpec as error:
+        except (specs.UnknownSpec, specs.SpecError) as error:
             raise PlanError(kind, str(error)) from None
+
+    def _has_sizes(self, net):
+        for name in SIZES:
+            value = getattr(net, name, None)
+            if not isinstance(value, int) or value > 10**7:
+                told = "no" if value is None else f"{value!r} as its"
+                raise PlanError(
+                    "model", f"{self.model} has {told} {name}; a plan needs whole numbers: {', '.join(SIZES)}"
+                )
+        if self.seq > getattr(net, "window", self.seq):
+            raise PlanError(
+                "seq",
+                f"sequences of {self.seq} tokens are longer than the sliding window of {self.model}, and a plan counts all "
+                f"pairs of tokens; at most {net.window} would do",
+            )
 
     def _fits_the_model(self, net):
         for name, count in (("heads", net.heads), ("kv_heads", net.kv_heads)):
@@ -120,7 +141,10 @@ class Job:
                 f"{self.gpu} has no {self.dtype} matrix units; {_any(other) if other else 'another GPU'} would do",
             )
         needed = ["memory_bytes", "memory_bandwidth"]
-        needed += ["pcie_bandwidth"] if self.gpus > 1 and "link_bandwidth" not in device.fields else []
+        linked = "link_bandwidth" in device.fields
+        needed += ["link_devices"] if linked else []
+        if self.gpus > 1 and (not linked or getattr(device, "link_devices", self.node) < self.node):
+            needed += ["pcie_bandwidth"]
         for name in needed:
             if name not in device.fields:
                 raise PlanError("gpu", f"{self.gpu} has no published {name}, which a plan needs")
@@ -154,14 +178,14 @@ def inputs(job):
     peak = getattr(device, f"{job.dtype}_flops")
     measured = "bf16_gemm_flops" in device.fields and peak == getattr(device, "bf16_flops", None)
     stage_layers = -(-net.layers // job.pp)
-    link = getattr(device, "link_bandwidth" if "link_bandwidth" in device.fields else "pcie_bandwidth", float("inf"))
-    known = {name: getattr(net, name) for name in ("vocab", "hidden", "layers", "heads", "head_dim", "kv_heads", "ffn")}
+    known = {name: getattr(net, name) for name in SIZES}
+    known |= {name: getattr(net, name, 0) for name in specs.FLAGS}
+    known["tables"] = 2 - known["tied"]
     known |= {
         "peak": peak,
         "achieved": device.bf16_gemm_flops if measured else peak,
         "memory_bandwidth": device.memory_bandwidth,
         "capacity": int(device.memory_bytes * job.usable),
-        "link_bandwidth": link,
         "nic_bandwidth": job.nic,
         "ranks": job.gpus,
         "data_ranks": job.replicas,
@@ -192,16 +216,22 @@ def inputs(job):
         ("data", job.tp, job.replicas),
         ("stage", job.tp * job.replicas, job.pp),
     ):
-        known |= _wire(group, distance, size, job, link)
+        known |= _wire(group, distance, size, job, device)
     return known
 
 
-def _wire(group, distance, size, job, link):
-    """Bandwidth and latency of a group whose neighbouring ranks lie ``distance`` GPUs apart: tensor inside data inside pipeline."""
-    members = min(size, max(1, job.node // distance))
-    inside = distance * (size - 1) < job.node and members == size
-    wires = latency("link")
-    if inside or job.gpus == 1:
-        return {f"{group}_bandwidth": link, f"{group}_latency": wires.nvlink_64b, f"{group}_inside": True}
-    speed = group_bandwidth(node_ranks=members, nic_bandwidth=job.nic, link_bandwidth=link)
-    return {f"{group}_bandwidth": speed, f"{group}_latency": wires.infiniband_64b_cross_leaf, f"{group}_inside": False}
+def _wire(group, distance, size, job, device):
+    """Bandwidth and latency of a group whose neighbouring ranks lie ``distance`` GPUs apart: tensor inside data inside pipeline.
+
+    What a link joins uses the link; a larger group in one node crosses PCIe (at the link's latency, for want of a published
+    one); one of several nodes gathers over the slower of that and the nodes' cards.
+    """
+    wires, members = latency("link"), min(size, max(1, job.node // distance))
+    inside = members == size or job.gpus == 1
+    joined = distance * members <= min(job.node, getattr(device, "link_devices", 1)) or members == 1
+    road = "link_bandwidth" if joined and "link_bandwidth" in device.fields else "pcie_bandwidth"
+    speed = getattr(device, road, float("inf"))  # infinite where a single GPU has neither
+    if not inside:
+        speed = group_bandwidth(node_ranks=members, nic_bandwidth=job.nic, link_bandwidth=speed)
+    wait = wires.nvlink_64b if inside else wires.infiniband_64b_cross_leaf
+    return {f"{group}_bandwidth": speed, f"{group}_latency": wait, f"{group}_inside": inside, f"{group}_road": road}

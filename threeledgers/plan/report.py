@@ -1,12 +1,15 @@
 """A plan as a table for a terminal, and as JSON in base units."""
 
+from dataclasses import asdict
 from fractions import Fraction
+from json import dumps
 from math import ceil
+from textwrap import wrap
 
 from threeledgers.plan.job import Job, inputs
 from threeledgers.plan.layouts import KNOBS, changes, fastest, fewest_gpus, fits, largest_microbatch, nearest
 from threeledgers.plan.lines import LINES, evaluate
-from threeledgers.specs import gpu
+from threeledgers.specs import gpu, model
 from threeledgers.units import PREFIXES
 
 BOUNDS = {"compute": "compute_seconds", "memory": "memory_seconds", "network": "network_seconds"}
@@ -62,6 +65,8 @@ class Plan:
             out[name] = found and {k: getattr(found, k) for k in KNOBS}
         few = fewest_gpus(self.job)
         out["fewest_gpus"] = None if few is None else few.gpus
+        reading = model(self.job.model).reading
+        out["config"] = reading and asdict(reading)
         out["formulas"] = {line.key: line.made_of() for line in LINES if line.key in whole}
         return out
 
@@ -76,6 +81,9 @@ class Plan:
             f"layout: dp {job.replicas} · tp {job.tp} · pp {job.pp} · ZeRO {job.zero} · checkpoint {job.checkpoint} · "
             f"micro-batches of {job.microbatch}, {job.microbatches:,} for each replica",
         ]
+        lines += told(model(job.model).reading)
+        if job.pp > 1:
+            lines.append(f"split: {split(model(job.model).layers, job.pp)}; the head and the loss on the last")
         ledger = None
         for line in LINES:
             if (line.step and not all_lines) or ((line.when or line.ledger == "Communication") and not v[line.key]):
@@ -113,11 +121,20 @@ class Plan:
             f"bound by {self.bound}. MFU at most {float(v['mfu']):.1%}; {job.tokens:.3g} tokens take "
             f"{show(v['days_low'], 'day').removesuffix(' days')} to {show(v['days_high'], 'day')}."
         )
+        device = gpu(job.gpu)
+        for group, size in (("tensor", job.tp), ("data", job.replicas), ("stage", job.pp)):
+            if size > 1 and v[f"{group}_road"] == "pcie_bandwidth":
+                name = {"tensor": "tensor-parallel", "data": "data-parallel", "stage": "pipeline"}[group]
+                joins = (
+                    f"the link joins {device.link_devices}"
+                    if "link_devices" in device.fields
+                    else "there is no other link"
+                )
+                yield f"The {name} group of {size} crosses PCIe, {show(device.pcie_bandwidth, 'B/s')} a device: {joins}."
         best = fastest(job) if self.fits else None
         if best and (told := self._changes(best)):
             times = Plan(best).values
             yield f"Fastest layout that fits: {told} ({show(times['step_low'], 's')} to {show(times['step_high'], 's')})."
-        device = gpu(job.gpu)
         doubtful = [
             f
             for f in ("memory_bytes", "memory_bandwidth", f"{job.dtype}_flops", "link_bandwidth")
@@ -131,6 +148,32 @@ class Plan:
         yield f"Arithmetic is charged at {show(v['achieved'], 'FLOP/s')}, {rate}; links and memory at their published rates."
         if doubtful:
             yield f"Not verified for {job.gpu}: {', '.join(doubtful)}."
+
+
+def told(reading):
+    """Which keys of a config a plan rests on, and which it does not, in lines of at most 80 columns."""
+    if reading is None:
+        return
+    used = ", ".join(f"{key} {dumps(value)}" for key, value in reading.used.items())
+    for text in (
+        f"from {reading.file}: {used}",
+        f"not counted: {', '.join(reading.not_counted)}" * bool(reading.not_counted),
+        f"ignored: {', '.join(map(_printed, reading.ignored[:20]))}{', …' * (len(reading.ignored) > 20)}"
+        * bool(reading.ignored),
+    ):
+        yield from wrap(text, 80, subsequent_indent="  ")
+
+
+def _printed(key):
+    return key if key.isprintable() else ascii(key)
+
+
+def split(layers, stages):
+    """How the layers lie on the stages, in words."""
+    few, more = divmod(layers, stages)
+    if not more:
+        return f"{few} layer{'s' * (few > 1)} a stage"
+    return f"{few + 1} layers on the first {more} of {stages} stages, {few} on the others"
 
 
 def _plain(value, unit):

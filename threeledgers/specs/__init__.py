@@ -30,12 +30,14 @@ FIELDS = {
         "shared_bytes_per_sm": "B",
         "registers_bytes_per_sm": "B",
         "link_bandwidth": "B/s",
+        "link_devices": "1",  # how many devices the link joins: a bridge two, a board with a switch eight, a rack more
         "pcie_bandwidth": "B/s",
         "tdp_watts": "W",
     },
     "model": dict.fromkeys(
         "layers hidden heads kv_heads head_dim ffn vocab positions context q_rank kv_rank rope_dim nope_dim value_dim "
-        "dense_layers experts shared_experts experts_per_token expert_ffn params active_params".split(),
+        "dense_layers experts shared_experts experts_per_token expert_ffn params active_params "
+        "tied qkv_bias out_bias mlp_bias qk_norm window".split(),
         "1",
     ),
     # one map for the three files: a name means the same thing, in the same unit, in each of them
@@ -65,6 +67,8 @@ TEXTS = {
     "latency": ("name",),
 }
 BLOCKS = ("llama", "gpt", "mla_moe")
+FLAGS = ("tied", "qkv_bias", "out_bias", "mlp_bias", "qk_norm")  # of a model: it has them, or does not
+LARGEST = 1e24
 OPTIONAL = {"trap": str, "condition": str, "verified": bool}
 
 
@@ -82,6 +86,8 @@ class MissingField(AttributeError):
 
 class Spec:
     """One file: its numbers are attributes, ``source(field)``, ``trap(field)``, … tell about them."""
+
+    reading = None  # of a config.json: which keys were used
 
     def __init__(self, kind, id, texts, sources, entries):
         self.kind, self.id, self._sources, self._entries = kind, id, sources, entries
@@ -150,13 +156,19 @@ class Spec:
 
 
 def gpu(id):
-    """The GPU with this id, e.g. ``gpu("h200_sxm")``. Raises UnknownSpec with the ids that exist."""
-    return _load("gpu", id)
+    """The GPU with this id, e.g. ``gpu("h200_sxm")``, or of a file, ``gpu("./card.toml")``.
+
+    Raises UnknownSpec with the ids that exist, or SpecError naming file and field.
+    """
+    return _find("gpu", id)
 
 
 def model(id):
-    """The model with this id, e.g. ``model("llama2_7b")``. Raises UnknownSpec with the ids that exist."""
-    return _load("model", id)
+    """The model with this id, e.g. ``model("llama2_7b")``, or of a file: Hugging Face's ``config.json``, or TOML.
+
+    Raises UnknownSpec with the ids that exist, or SpecError naming file and field or key.
+    """
+    return _find("model", id)
 
 
 def latency(id):
@@ -175,6 +187,12 @@ def suggestion(name, names):
     return f"; did you mean {found[0]}? " if found else "; "
 
 
+def _find(kind, id):
+    from threeledgers.specs import own  # it reads with what is defined here
+
+    return own.load(kind, id) if own.is_file(kind, id) else _load(kind, id)
+
+
 @cache
 def _load(kind, id):
     if id not in ids(kind):
@@ -191,7 +209,7 @@ def read(path, kind):
 
     try:
         data = tomllib.loads(path.read_text(encoding="utf8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError, too
         fail(f"not valid TOML: {error}")
     if extra := set(data) - {*TEXTS[kind], "sources", "numbers"}:
         fail(f"unknown key {', '.join(sorted(extra))}; a {kind} has {', '.join(TEXTS[kind])}, sources, numbers")
@@ -201,7 +219,9 @@ def read(path, kind):
     if data.get("block", BLOCKS[0]) not in BLOCKS:
         fail(f"block = {data['block']!r}: one of {', '.join(BLOCKS)} is needed")
     sources, numbers = data.get("sources", {}), data.get("numbers", {})
-    if not numbers:
+    if not isinstance(sources, dict) or not all(isinstance(text, str) and text for text in sources.values()):
+        fail("[sources] must hold texts that say where numbers were read")
+    if not isinstance(numbers, dict) or not numbers:
         fail("[numbers] is empty")
     for field, entry in numbers.items():
         unit = FIELDS[kind].get(field)
@@ -210,12 +230,16 @@ def read(path, kind):
         needed = {"value", "unit", "source"}
         if not isinstance(entry, dict) or set(entry) - needed - set(OPTIONAL) or not needed <= set(entry):
             fail(f"{field} needs value, unit and source, and may have {' and '.join(OPTIONAL)}; got {entry!r}")
-        for key, type_ in OPTIONAL.items():
+        for key, type_ in {"unit": str, "source": str, **OPTIONAL}.items():
             if not isinstance(entry.get(key, type_()), type_):
                 fail(f"{field}: {key} = {entry[key]!r} must be {'a text' if type_ is str else 'true or false'}")
         value = entry["value"]
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
             fail(f"{field} = {value!r}: a finite positive number is needed; leave the field out when it is unknown")
+        if value > LARGEST:
+            fail(f"{field} = {str(value)[:40]}: at most {LARGEST:g} is believed")
+        if field in FLAGS and value != 1:
+            fail(f"{field} = {value!r}: 1 is needed; leave the field out where the model has no such thing")
         if entry["unit"] != unit:
             fail(f"{field} is in {unit}, not {entry['unit']!r}")
         if entry["source"] not in sources:

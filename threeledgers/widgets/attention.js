@@ -114,7 +114,6 @@ function meters(s, t, width) {
 
 function render({model, el}) {
   let s = {...model.get("settings")}, width = 640, timer = null;
-  s.gpu = kit.gpu(CHOICES.gpu, s.gpu);
   const pictures = kit.el("div"), live = kit.live();
   const draw = t => pictures.replaceChildren(matrix(s, t, width), meters(s, t, width));
   const update = (change, quiet) => {
@@ -143,11 +142,14 @@ function render({model, el}) {
       update({done: at}, at < 100);
     }, 60 * stride);
   }}, "Play");
+  const [card, mine] = kit.card({label: "card", table: GPUS, known: CHOICES.gpu, first: s.gpu, on: id => change("gpu", id),
+    fields: {shared_bytes_per_sm: "shared_bytes_per_sm", registers_bytes_per_sm: "registers_bytes_per_sm"}});
+  s.gpu = mine;
   const controls = kit.el("div", {class: "tlw-controls"},
     choose("attention", "way", CHOICES.way.map(v => [v, LABELS[v]])), slide("tokens", "seq"),
     choose("width of a head", "head_dim", CHOICES.head_dim.map(n => [n, String(n)])),
     slide("queries in a tile", "rows"), slide("keys in a tile", "cols"),
-    kit.card(choose("card", "gpu", kit.names(GPUS)), CHOICES.gpu, id => change("gpu", id)), progress);
+    card, progress);
   update();
   el.append(kit.frame("Tile animator", controls, kit.el("div", {class: "tlw-row"}, play), pictures, live));
   kit.fitted(pictures, 240, 640, now => { width = now; draw(trace(s)); });

@@ -132,7 +132,6 @@ const legend = t => kit.el("ol", {style: "font-size: .85rem; margin: .3rem 0; pa
 
 function render({model, el}) {
   let s = {...model.get("settings")}, width = 720;
-  s.gpu = kit.gpu(CHOICES.gpu, s.gpu);
   const pictures = kit.el("div"), live = kit.live();
   const draw = t => pictures.replaceChildren(bar(t, width), legend(t), line(s, t, width));
   const update = change => {
@@ -146,7 +145,8 @@ function render({model, el}) {
     kit.select({label, options, value: s[name], on: value => update({[name]: value})});
   const slide = (label, name) =>
     kit.slider({label, values: CHOICES[name], value: s[name], show: kit.count, on: value => update({[name]: value})});
-  const card = kit.card(choose("card", "gpu", kit.names(GPUS)), CHOICES.gpu, id => update({gpu: id}));
+  const [card, mine] = kit.card({label: "card", table: GPUS, known: CHOICES.gpu, fields: {bytes: "memory_bytes"}, first: s.gpu, on: gpu => update({gpu})});
+  s.gpu = mine;
   const controls = kit.el("div", {class: "tlw-controls"},
     choose("model", "model", kit.names(MODELS)), choose("optimizer", "optimizer"),
     slide("tokens in a sequence", "seq"), slide("sequences at a time", "batch"), choose("attention", "attention"), choose("checkpointing", "checkpoint"), card);

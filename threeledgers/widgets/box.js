@@ -1,61 +1,91 @@
-// The answer box. `judge` is the twin of threeledgers/exercises/answers.py: same data, same messages, same verdicts.
-const FACTOR = "[+-]?(?:\\d{1,3}(?:,\\d{3})+|\\d+(?:_\\d+)*)?(?:\\.\\d+)?(?:[eE][+-]?\\d+)?";
-const TERM = new RegExp(`^\\s*(${FACTOR})\\s*(?:(?:\\*\\*|\\^)\\s*(${FACTOR}))?\\s*`);
+// The answer box. `judge` is the twin of threeledgers/exercises/answers.py and reading.py: same data, messages, verdicts.
+const READ_AS = A.readAs.map(([characters, meant]) => [new RegExp(characters, "gu"), meant]);
+const RAISED = new RegExp(`[${A.raised}]+`, "g");
 class Unreadable extends Error {}
 
 function say(key, data, values = {}) {
-  let text = A.messages[key];
-  for (const [name, value] of Object.entries({example: data.example ?? "", because: data.because ?? "", shown: data.shown ?? "", ...values}))
-    text = text.replaceAll(`{${name}}`, () => String(value));
-  return text.trim();
+  const known = {example: data.example ?? "", because: data.because ?? "", shown: data.shown ?? "", ...values};
+  return A.messages[key].replace(/\{([a-z]+)\}/g, (blank, name) => String(known[name])).replace(/^ +| +$/g, "");
 }
 const fail = (...words) => { throw new Unreadable(say(...words)); };
 
-function number(text) { return /\d/.test(text ?? "") ? parseFloat(text.replaceAll(",", "").replaceAll("_", "")) : null; }
-
-function quantity(text) {
-  let total = null, rest = text, sign = "*";
-  for (;;) {
-    const match = TERM.exec(rest), base = number(match[1]), power = match[2] === undefined ? undefined : number(match[2]);
-    if (base === null || power === null) return [null, rest];
-    const factor = power === undefined ? base : Math.pow(base, power);
-    total = total === null ? factor : sign === "*" ? total * factor : total / factor;
-    rest = rest.slice(match[0].length);
-    if (rest[0] !== "*" && rest[0] !== "/") return [total, rest];
-    sign = rest[0];
-    rest = rest.slice(1);
-  }
+function plain(data, typed) {
+  if ([...typed.slice(0, 2 * A.longest + 2)].length > A.longest) fail("long", data, {most: A.longest});
+  let text = typed.replace(/[\uff01-\uff5e]/g, c => String.fromCharCode(c.charCodeAt(0) - 0xfee0));
+  text = text.replace(RAISED, run => "^" + [...run].map(c => "0123456789-"[A.raised.indexOf(c)]).join(""));
+  for (const [characters, meant] of READ_AS) text = text.replace(characters, meant);
+  text = text.replace(/^ +| +$/g, "");
+  if (!text) fail("empty", data);
+  return text;
 }
 
-function scalar(data, text) {
-  const [value, rest] = quantity(text), unit = rest.trim();
-  if (value === null) fail("text", data);
-  if (!unit) return value;
-  if (!/^[%A-Za-zµμ/]+$/.test(unit)) fail("text", data);
-  const known = A.units[unit.replaceAll("μ", "µ")];
-  if (!known) fail("unit", data, {unit});
-  if (known[0] !== data.unit) fail(data.unit === "1" ? "count" : "dimension", data, {base: data.unit, unit});
-  return value * known[1];
+const finite = (data, value) => Number.isFinite(value) ? value : fail("finite", data);
+const base = data => A.units[data.unit] ?? [data.unit, 1];
+
+function split(data, typed) {
+  const text = typed.replace(/ ?\.$/, "").replace(/^[(\[] ?| ?[)\]]$/g, "");
+  let parts = [text];
+  if (/;| and /.test(text)) parts = text.split(/ ?; ?|,? and /);
+  else if (/, | ,/.test(text)) parts = text.split(/ ?, | ,/);
+  else if (data.tuple && text.includes(",")) {
+    parts = text.split(",");
+    if (parts.some(part => /^0[0-9]/.test(part))) fail("digits", data, {typed: text});
+  } else if (data.tuple) parts = text.split(/ (?=[+-]?[.0-9])/);
+  parts = parts.filter(part => part);
+  return parts.length ? parts : fail("text", data);
+}
+
+function quantity(data, text) {
+  let [total, rest] = power(data, text);
+  while (rest[0] === "*" || rest[0] === "/") {
+    const [value, after] = power(data, rest.slice(1));
+    total = finite(data, rest[0] === "*" ? total * value : total / value);
+    rest = after;
+  }
+  if (!rest) return [total, null];
+  if (!/^[%A-Za-zµ/]+$/.test(rest)) fail("text", data);
+  if (!Object.prototype.hasOwnProperty.call(A.units, rest)) fail("unit", data, {unit: rest});
+  if (A.units[rest][0] !== base(data)[0]) fail(data.unit === "1" ? "count" : "dimension", data, {base: data.unit, unit: rest});
+  return [total, rest];
+}
+
+function power(data, text) {
+  const [, sign, unsigned] = /^ ?([+-]?) ?(.*)$/.exec(text);
+  const digits = /^[.0-9](?:[0-9.,'_ ]*[.0-9])?/.exec(unsigned)?.[0] ?? "";
+  if (!/[0-9]/.test(digits)) fail("text", data);
+  if (!/^(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]+(?:_[0-9]+)*)?(?:\.[0-9]*)?$/.test(digits)) fail("digits", data, {typed: digits});
+  const [, exponent = "", raise, after] = /^([eE][+-]?[0-9]+)? ?(\*\*|\^)?(.*)$/.exec(unsigned.slice(digits.length));
+  let value = finite(data, parseFloat(digits.replace(/[,_]/g, "") + exponent)), rest = after;
+  if (raise) {
+    const [by, beyond] = power(data, after);
+    value = finite(data, Math.pow(value, by));
+    rest = beyond;
+  }
+  return [sign === "-" ? -value : value, rest];
 }
 
 function numbers(data, answer) {
-  let text = answer.replaceAll("\u00a0", " ").replaceAll("\u202f", " ").replaceAll("−", "-").replaceAll("×", "*").trim();
-  if (!text) fail("empty", data);
-  let parts = [text];
-  if (data.tuple) {
-    text = text.replace(/^[([]|[)\]]$/g, "").trim();
-    parts = text.split(/\s*,\s*|\s+/).filter(p => p);
-  }
-  const values = parts.map(part => scalar(data, part));
-  if (values.length !== data.answer.length) fail(data.tuple ? "length" : "one", data, {want: data.answer.length, got: values.length});
-  if (!values.every(Number.isFinite)) fail("finite", data);
-  return values;
+  const parts = split(data, plain(data, answer));
+  if (parts.length !== data.answer.length) fail(data.tuple ? "length" : "one", data, {want: data.answer.length, got: parts.length});
+  const pairs = parts.map(part => quantity(data, part));
+  let units = pairs.map(([, unit]) => unit);
+  const last = units[units.length - 1];
+  if (!units.slice(0, -1).some(unit => unit)) units = units.map(() => last);
+  else if (!units.every(unit => unit)) fail("bare", data);
+  const values = pairs.map(([v], n) => units[n] === null ? v : finite(data, v * A.units[units[n]][1] / base(data)[1]));
+  return [values, !units.some(unit => unit)];
+}
+
+function otherUnits(data) {
+  const [unit, scale] = base(data);
+  if (unit === "1") return data.shown.includes("%") ? [0.01] : [];
+  return Object.values(A.units).filter(([name]) => name === unit).map(([, factor]) => factor / scale);
 }
 
 function letters(data, answer) {
-  const chosen = answer.split(/[\s,;>]+/).map(k => k.replace(/^[ ().]+|[ ().]+$/g, "").toLowerCase()).filter(k => k);
+  const words = plain(data, answer).split(/[ ,;>()[\]{}]+/).map(w => w.replace(/^[.'"`]+|[.'"`]+$/g, "").replace(/[A-Z]/g, c => c.toLowerCase()));
+  const chosen = words.filter(w => w && w !== "and"), known = data.options.map(o => o.letter);
   if (!chosen.length) fail("empty", data);
-  const known = data.options.map(o => o.letter);
   for (const option of chosen) if (!known.includes(option)) fail("option", data, {option, options: [...known].sort().join(", ")});
   if (data.kind === "ordering") {
     if ([...chosen].sort().join() !== [...known].sort().join()) fail("every", data);
@@ -80,16 +110,20 @@ function judge(data, answer) {
         return `${say("wrong", data)} (${misplaced}) ${data.options.find(o => o.letter === misplaced).reason}`;
       });
     }
-    const values = numbers(data, answer), first = data.answer[0];
+    const [values, bare] = numbers(data, answer), first = data.answer[0];
     if (data.kind === "guess") {
       if (values[0] <= 0) fail("positive", data);
-      const ratio = values[0] / first, tenths = Math.floor(10 * Math.max(ratio, 1 / ratio) + 0.5);
-      const factor = tenths < 1e9 ? `${Math.floor(tenths / 10)}.${tenths % 10}` : "more than 100 million";
-      return verdict("guessed", say(ratio === 1 ? "exactly" : "off", data, {factor}));
+      const factor = Math.max(values[0], first) / Math.min(values[0], first), tenths = Math.floor(10 * factor + 0.5);
+      if (bare && data.unit !== "1" && factor >= A.far) fail("bare", data);
+      const text = factor >= 1e8 ? "more than 100 million" : `${Math.floor(tenths / 10)}.${tenths % 10}`;
+      return verdict("guessed", say(factor === 1 ? "exactly" : "off", data, {factor: text}));
     }
     const close = (value, target) => data.exact ? value === target : Math.abs(value - target) <= A.tolerance * Math.abs(target);
-    return decide(target => values.every((v, n) => close(v, target[n])),
-      () => say(data.tuple ? "wrong" : values[0] < first ? "low" : "high", data));
+    const same = (target, factor = 1) => values.every((v, n) => close(v * factor, target[n]));
+    return decide(same, () => {
+      if (bare && otherUnits(data).some(factor => [data.answer, ...data.traps.map(t => t.value)].some(target => same(target, factor)))) fail("bare", data);
+      return say(data.tuple ? "wrong" : values[0] < first ? "low" : "high", data);
+    });
   } catch (problem) {
     if (problem instanceof Unreadable) return verdict("unreadable", problem.message);
     throw problem;
@@ -160,4 +194,4 @@ function render({model, el}) {
   el.append(kit.frame(data.kind === "guess" ? "Guess" : `Exercise ${data.id}`, kit.el("form", {class: "tlw-row", onsubmit: submit}, ...parts, button), live));
 }
 
-export default {render, judge};
+export default {render, judge, numbers};

@@ -60,20 +60,38 @@ const kit = (() => {
   // keys stay in the widget: JupyterLab would take arrows and letters for commands on cells
   const frame = (name, ...kids) => el("div", {class: "tlw", role: "group", "aria-label": name, onkeydown: e => e.stopPropagation()},
     el("style", {}, CSS), ...kids);
-  // the GPU that the reader said is theirs (assets/site.js keeps it), where the widget knows it; and word when that changes
-  const gpu = (known, otherwise) => {
-    try { const mine = localStorage.getItem("threeledgers.gpu"); return known.includes(mine) ? mine : otherwise; } catch { return otherwise; }
-  };
-  const card = (control, known, then) => {
-    document.addEventListener("tl-gpu", ({detail}) => {
-      if (!known.includes(detail)) return;
-      control.querySelector("select").selectedIndex = known.indexOf(detail);
-      then(detail);
-    });
-    return control;
-  };
+  const kept = key => { try { return localStorage.getItem(key); } catch { return null; } };
   // [id, name] of each entry, as a select wants its options
   const names = table => Object.entries(table).map(([id, {name}]) => [id, name]);
+  // a card of the reader's own (assets/card.js has read it) joins a table of cards and its ids, where it has every number that the
+  // table holds; `fields`: key of the table -> field of a card
+  const own = (table, known, fields) => {
+    delete table.own;
+    if (known.at(-1) === "own") known.pop();
+    try {
+      const {name, numbers} = JSON.parse(kept("threeledgers.card"));
+      const held = Object.entries(fields).map(([key, field]) => [key, numbers[field]]);
+      if (!held.every(([, value]) => value > 0 && value < Infinity)) return;
+      table.own = {name: String(name), ...Object.fromEntries(held)};
+      known.push("own");
+    } catch { /* none is kept */ }
+  };
+  // the control for a card of a table, and the card it begins with: the one that the reader said is theirs (assets/site.js keeps
+  // it), where the table has it, else `first`; and word when that changes
+  const card = ({label, table, known, fields, first, on}) => {
+    own(table, known, fields);
+    const mine = kept("threeledgers.gpu"), options = names(table);
+    let value = known.includes(mine) ? mine : first;
+    const control = select({label, options, value, on: id => on(value = id)});
+    document.addEventListener("tl-gpu", ({detail}) => {
+      own(table, known, fields);
+      options.splice(0, Infinity, ...names(table));
+      const next = known.includes(detail) ? detail : known.includes(value) ? value : first;
+      control.querySelector("select").replaceChildren(...options.map(([id, text]) => el("option", {selected: id === next}, text)));
+      if (next !== value || next === "own") on(value = next);
+    });
+    return [control, value];
+  };
   // a setting outside its list is refused by name
   const check = (settings, choices) => {
     for (const [name, accepted] of Object.entries(choices)) {
@@ -95,5 +113,5 @@ const kit = (() => {
   const count = n => n.toLocaleString("en-US");
   const bytes = n => `${count(n)} ${n === 1 ? "byte" : "bytes"}`;
   const plural = (n, one) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
-  return {el, svg, id, slider, select, text, checkbox, live, frame, gpu, card, names, check, label, picture, fitted, count, bytes, plural};
+  return {el, svg, id, slider, select, text, checkbox, live, frame, card, names, check, label, picture, fitted, count, bytes, plural};
 })();
