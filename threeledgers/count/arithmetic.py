@@ -12,7 +12,8 @@ from threeledgers.count.products import HIDDEN, PRODUCT, UncountedOperator, form
 # Torch's own operators are judged by name; another library's may do anything, and need a formula.
 TORCH = re.compile(
     r"aten|prims?|_?quantized|quantization|mkl|mkldnn(_prepacked)?|onednn|sparse|inductor(_prims)?|rngprims|_?c10d\w*|dtensor"
-    r"|_dtensor|_native|_test|debug\w*|export|profiler|static_runtime|symm_mem|fsdp|streams|bucketing|higher_order|_inductor_test|flex_lib|onnx(_symbolic)?"
+    r"|_dtensor|_native|_test|debug\w*|export|profiler|static_runtime|symm_mem|fsdp|streams|bucketing|higher_order"
+    r"|_inductor_test|flex_lib|onnx(_symbolic)?"
 )
 _COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 
@@ -61,7 +62,8 @@ def _seen():
     ``flex_attention`` compiles itself, which no dispatch mode allows; its debug switch runs it as an operator. Calls that
     multiply inside are refused by name: a function mode would see them, but modules then leave their fast paths.
     """
-    changes = [(flex, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)]
+    switch = "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG"  # private: a torch without it refuses flex_attention by its own words
+    changes = [(flex, switch, True)] if hasattr(flex, switch) else []
     changes += [(torch, name, _refuse(name)) for name in dir(torch) if HIDDEN.fullmatch(name)]
     before = [(place, name, getattr(place, name)) for place, name, _ in changes]
     try:
