@@ -62,7 +62,8 @@ def _seen():
     ``flex_attention`` compiles itself, which no dispatch mode allows; its debug switch runs it as an operator. Calls that
     multiply inside are refused by name: a function mode would see them, but modules then leave their fast paths.
     """
-    switch = "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG"  # private: a torch without it refuses flex_attention by its own words
+    # private: a torch without it refuses flex_attention in its own words
+    switch = "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG"
     changes = [(flex, switch, True)] if hasattr(flex, switch) else []
     changes += [(torch, name, _refuse(name)) for name in dir(torch) if HIDDEN.fullmatch(name)]
     before = [(place, name, getattr(place, name)) for place, name, _ in changes]
