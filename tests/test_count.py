@@ -82,7 +82,10 @@ def test_random_views_repeat_with_their_seed():
 def test_flops_by_operator():
     with count.meta():
         a = torch.empty(3, 4)
-        assert count.flops_by_op(lambda: (a @ a.t(), a @ a[0], a.softmax(1)))[1] == {"mm": 2 * 3 * 4 * 3, "mv": 2 * 3 * 4}
+        assert count.flops_by_op(lambda: (a @ a.t(), a @ a[0], a.softmax(1)))[1] == {
+            "mm": 2 * 3 * 4 * 3,
+            "mv": 2 * 3 * 4,
+        }
         assert count.flops(lambda: a + 1)[1] == 0
 
 

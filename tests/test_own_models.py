@@ -5,13 +5,13 @@ import json
 import pytest
 import torch
 
-from tests.witnesses.counted import BF16
+from tests.witnesses.counted import step
 from threeledgers import cli, count, model
 from threeledgers.formulas import llama_params
 from threeledgers.plan import PlanError, plan
 from threeledgers.plan.job import SIZES
-from threeledgers.plan.report import told
-from threeledgers.transformer import Config, Llama, loss
+from threeledgers.plan.report import config_lines
+from threeledgers.transformer import Config, Llama
 
 KEYS = "vocab_size hidden_size num_hidden_layers num_attention_heads num_key_value_heads intermediate_size".split()
 
@@ -104,21 +104,14 @@ VARIANTS = [
 def test_one_gpu_is_what_pytorch_counts(write, change, checkpoint, batch, seq, vocab):
     path = write({**TINY, "vocab_size": vocab, **change})
     made = plan(model=path, gpu="h100_sxm", seq=seq, batch=batch, microbatch=batch, checkpoint=checkpoint)
-    with count.fake(BF16):
-        net = Llama(Config.of(model(path)), checkpoint=checkpoint)
-        ids = torch.zeros(batch, seq, dtype=torch.int64)
-        out, forward = count.flops(lambda: loss(net, ids))
-        _, backward = count.flops(out.backward)
-        grads = [p.grad for p in net.parameters()]
-        _, saved = count.saved_bytes(lambda: loss(net, ids), exclude=[net])
-        _, peak = count.peak_bytes(lambda: loss(net, ids).backward(), persistent=[net, grads])
-    assert made["params"] == sum(p.numel() for p in net.parameters())
-    assert made["flops_forward"] == forward and made["flops_step"] == forward + backward
-    assert made["last_saved"] + made["head_saved"] == saved
+    counted = step(Config.of(model(path)), checkpoint, batch, seq)
+    assert made["params"] == counted.params
+    assert made["flops_forward"] == counted.forward and made["flops_step"] == counted.forward + counted.backward
+    assert made["last_saved"] + made["head_saved"] == counted.saved
     if checkpoint != "full" or made["tied_bytes"] == made["activations_bytes_per_gpu"]:
-        assert made["activations_bytes_per_gpu"] == peak
+        assert made["activations_bytes_per_gpu"] == counted.peak
     else:
-        assert 0.8 * peak <= made["activations_bytes_per_gpu"] <= 1.3 * peak
+        assert 0.8 * counted.peak <= made["activations_bytes_per_gpu"] <= 1.3 * counted.peak
 
 
 def test_a_tied_table_stands_on_both_ends_of_a_pipeline(write):
@@ -161,7 +154,7 @@ def test_the_keys_used_are_told(write, capsys):
     assert config["ignored"] == ["n_future_heads", "odd\x1bkey"] and len(config["not_counted"]) == 2
     assert cli.main(["plan", "--model", "tiny", "--gpu", "h100_sxm", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["config"] is None
-    assert list(told(None)) == []
+    assert list(config_lines(None)) == []
 
 
 def test_numbers_say_which_key_they_came_from(write):

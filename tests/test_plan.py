@@ -6,14 +6,14 @@ import json
 import pytest
 import torch
 
-from tests.witnesses.counted import BF16, adam_states
-from threeledgers import cli, count, model
+from tests.witnesses.counted import BF16, adam_states, step
+from threeledgers import cli, model
 from threeledgers.formula import REGISTRY
 from threeledgers.plan import LINES, Job, PlanError, evaluate, fastest, fewest_gpus, largest_microbatch, nearest, plan
 from threeledgers.plan.job import inputs
 from threeledgers.plan.layouts import changes, divisors, fits, layouts
 from threeledgers.plan.lines import OPERATIONS
-from threeledgers.transformer import Config, Llama, loss
+from threeledgers.transformer import Config
 
 EXAMPLE = "--model llama3_70b --gpu h100_sxm --gpus 64 --seq 8192 --batch 512 --zero 3 --tp 8 --pp 1 --checkpoint full"
 KEYS = (
@@ -32,23 +32,16 @@ def answer(capsys, command):
 @pytest.mark.parametrize("batch, seq", [(1, 96), (3, 40), (1, 8)])
 def test_one_gpu_is_what_pytorch_counts(checkpoint, batch, seq):
     made = plan(model="tiny", gpu="h100_sxm", seq=seq, batch=batch, microbatch=batch, checkpoint=checkpoint)
-    with count.fake(BF16):
-        net = Llama(Config.of(model("tiny")), checkpoint=checkpoint)
-        ids = torch.zeros(batch, seq, dtype=torch.int64)
-        out, forward = count.flops(lambda: loss(net, ids))
-        _, backward = count.flops(out.backward)
-        grads = [p.grad for p in net.parameters()]
-        _, saved = count.saved_bytes(lambda: loss(net, ids), exclude=[net])
-        _, peak = count.peak_bytes(lambda: loss(net, ids).backward(), persistent=[net, grads])
-    assert made["params"] == sum(p.numel() for p in net.parameters())
-    assert made["flops_step"] == forward + backward and made["flops_forward"] == forward
+    counted = step(Config.of(model("tiny")), checkpoint, batch, seq)
+    assert made["params"] == counted.params
+    assert made["flops_step"] == counted.forward + counted.backward and made["flops_forward"] == counted.forward
     states, params = adam_states(BF16, (BF16,), torch.float32)
     assert {k: made[f"{k}_bytes"] * params for k in states} == {k: v * made["params"] for k, v in states.items()}
-    assert made["last_saved"] + made["head_saved"] == saved
+    assert made["last_saved"] + made["head_saved"] == counted.saved
     if checkpoint != "full":  # then the peak is where the loss goes backward
-        assert made["activations_bytes_per_gpu"] == peak
+        assert made["activations_bytes_per_gpu"] == counted.peak
     else:
-        assert made["activations_bytes_per_gpu"] >= 0.8 * peak
+        assert made["activations_bytes_per_gpu"] >= 0.8 * counted.peak
 
 
 def test_json_has_every_key_in_base_units(capsys):

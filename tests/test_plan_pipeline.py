@@ -8,7 +8,7 @@ import pytest
 from threeledgers import model, specs
 from threeledgers.plan import Job, evaluate, plan
 from threeledgers.plan.job import inputs
-from threeledgers.simulate import collectives, pipeline
+from threeledgers.simulate import pipeline
 
 MODELS = [id for id in specs.ids("model") if model(id).texts["block"] == "llama"]
 
@@ -84,10 +84,24 @@ def test_one_stage_is_all_the_work_at_the_achieved_rate():
         )
 
 
+def slot_by_slot(stages, microbatches):
+    """Slots of 1F1B when all stages move at the same time, one piece a slot."""
+    waiting, done, slots = [pipeline.order(s, stages, microbatches) for s in range(stages)], set(), 0
+    while any(waiting):
+        ready = [s for s, p in enumerate(waiting) if p and done.issuperset(pipeline.needs(p[0][0], s, p[0][1], stages))]
+        done |= {(kind, s, m) for s in ready for kind, m in [waiting[s].pop(0)]}
+        slots += 1
+    return slots
+
+
 @pytest.mark.parametrize("count, microbatches", [(1, 3), (2, 2), (4, 8), (8, 3), (5, 1)])
 def test_equal_pieces_are_the_slots_of_the_slot_by_slot_schedule(count, microbatches):
-    slots, _ = collectives.one_forward_one_backward(count, microbatches)
-    assert pipeline.finish([1] * count, [1] * count, microbatches) == slots
+    slots = slot_by_slot(count, microbatches)
+    assert pipeline.finish([1] * count, [1] * count, microbatches) == slots == 2 * (microbatches + count - 1)
+    assert pipeline.one_forward_one_backward(count, microbatches) == (
+        slots,
+        [min(count - s, microbatches) for s in range(count)],
+    )
 
 
 def test_layers_that_do_not_go_round_lie_on_the_first_stages():

@@ -31,6 +31,19 @@ CASES = [dict(shape, batch=b, seq=s) for shape, (b, s) in zip(SHAPES, BATCHES, s
 SHORT = [dict(SHAPES[0], vocab=3000, batch=2, seq=7), dict(SHAPES[1], vocab=5000, batch=1, seq=5)]
 
 
+def step(config, checkpoint, batch, seq):
+    """Parameters, FLOPs, saved bytes and peak beyond weights and gradients of one step of a Llama, on fake tensors."""
+    with count.fake(BF16):
+        net, ids = Llama(config, checkpoint=checkpoint), torch.zeros(batch, seq, dtype=torch.int64)
+        out, forward = count.flops(lambda: loss(net, ids))
+        _, backward = count.flops(out.backward)
+        grads = [p.grad for p in net.parameters()]
+        _, saved = count.saved_bytes(lambda: loss(net, ids), exclude=[net])
+        _, peak = count.peak_bytes(lambda: loss(net, ids).backward(), persistent=[net, grads])
+        params = sum(p.numel() for p in net.parameters())
+    return SimpleNamespace(params=params, forward=forward, backward=backward, saved=saved, peak=peak)
+
+
 def sizes(case, names):
     """The named sizes of a case, as a formula takes them."""
     return {name: case[name] for name in names.split()}

@@ -12,7 +12,7 @@ from tests.witnesses.counted import BF16, sizes
 from threeledgers import count
 from threeledgers import formulas as f
 from threeledgers.count.parallel import ExpertParallel, pipeline_step, tensor_parallel_plan
-from threeledgers.simulate import collectives as play
+from threeledgers.simulate import pipeline
 from threeledgers.transformer import Block, Config, Llama, loss, rotary_tables
 
 RANKS = (2, 8, 64)
@@ -144,7 +144,7 @@ def group_bandwidth_witness():
 def pipeline_bubble_witness():
     for stages in (2, 4, 8):
         for microbatches in (3, 8, 16):
-            slots, _ = play.one_forward_one_backward(stages, microbatches)
+            slots, _ = pipeline.one_forward_one_backward(stages, microbatches)
             close(
                 f.pipeline_bubble(pipeline_ranks=stages, microbatches=microbatches),
                 slots / (2 * microbatches) - 1,
@@ -155,7 +155,7 @@ def pipeline_bubble_witness():
 def pipeline_bubble_share_witness():
     for stages in (2, 4, 8):
         for microbatches in (3, 8, 16):
-            slots, _ = play.one_forward_one_backward(stages, microbatches)
+            slots, _ = pipeline.one_forward_one_backward(stages, microbatches)
             close(
                 f.pipeline_bubble_share(pipeline_ranks=stages, microbatches=microbatches),
                 1 - 2 * microbatches / slots,

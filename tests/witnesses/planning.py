@@ -12,7 +12,6 @@ from tests.witnesses.counted import BF16, sizes
 from threeledgers import count
 from threeledgers import formulas as f
 from threeledgers.count.parallel import tensor_parallel_plan
-from threeledgers.simulate import collectives as play
 from threeledgers.simulate import pipeline, sharded
 from threeledgers.transformer import Block, Config, Llama, flash_attention, rotary_tables
 
@@ -99,7 +98,7 @@ def fsdp_gathered_bytes_witness():
 
 def pipeline_saved_bytes_witness():
     for stages, microbatches, layers in ((4, 8, 9), (8, 3, 16), (1, 5, 6)):
-        _, held = play.one_forward_one_backward(stages, microbatches)
+        _, held = pipeline.one_forward_one_backward(stages, microbatches)
         deepest = max(len(range(s, layers, stages)) for s in range(stages))
         told = f.pipeline_saved_bytes(pipeline_ranks=stages, microbatches=microbatches, layers=layers, layer_saved=70)
         assert told == max(held) * deepest * 70
@@ -107,7 +106,7 @@ def pipeline_saved_bytes_witness():
 
 def stage_saved_bytes_witness():
     for stages, microbatches, layers in ((4, 8, 9), (8, 3, 16), (1, 5, 6)):
-        _, held = play.one_forward_one_backward(stages, microbatches)
+        _, held = pipeline.one_forward_one_backward(stages, microbatches)
         told = f.stage_saved_bytes(pipeline_ranks=stages, layers=layers, layer_saved=70)
         assert told == held[-1] * pipeline.even(layers, stages)[-1] * 70
 

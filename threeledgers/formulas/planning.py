@@ -21,8 +21,8 @@ def rank_block_params(hidden, heads, head_dim, kv_heads, ffn, tensor_ranks):
 
 @formula(unit="1", source=_MEGATRON + ": layers dealt out to the stages, tables to the first and the last")
 def stage_params(block_params, layers, pipeline_ranks, tables, vocab, hidden, tensor_ranks):
-    """One rank's share of the last stage, which holds as many blocks as any, the head and the last norm; a single stage
-    holds the input table too. A table that input and head share stands on the first stage and on the last."""
+    """One rank's share of the largest stage: as many blocks as any, a table and the last norm; a single stage holds both
+    tables. A table that input and head share stands on the first stage and on the last."""
     return (
         ceiling(layers / pipeline_ranks) * block_params
         + ceiling(tables / pipeline_ranks) * vocab * hidden / tensor_ranks
@@ -69,7 +69,7 @@ def head_forward_flops(vocab, hidden, batch, seq):
 
 @formula(unit="s", source=_MEGATRON + ": 1F1B; the work of a stage, and of the stages before it, for one micro-batch")
 def pipeline_time_low(forward, backward, head_forward, ranks, achieved, layers, pipeline_ranks, microbatches):
-    """No stage is done before its own work, the last or the last with one layer more, and the way there and back."""
+    """No stage is done before its own work and the way there and back: the last one, or the last that has a layer more."""
     return (
         Max(
             ceiling(layers / pipeline_ranks)

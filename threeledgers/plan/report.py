@@ -81,7 +81,7 @@ class Plan:
             f"layout: dp {job.replicas} · tp {job.tp} · pp {job.pp} · ZeRO {job.zero} · checkpoint {job.checkpoint} · "
             f"micro-batches of {job.microbatch}, {job.microbatches:,} for each replica",
         ]
-        lines += told(model(job.model).reading)
+        lines += config_lines(model(job.model).reading)
         if job.pp > 1:
             lines.append(f"split: {split(model(job.model).layers, job.pp)}; the head and the loss on the last")
         ledger = None
@@ -122,15 +122,14 @@ class Plan:
             f"{show(v['days_low'], 'day').removesuffix(' days')} to {show(v['days_high'], 'day')}."
         )
         device = gpu(job.gpu)
-        for group, size in (("tensor", job.tp), ("data", job.replicas), ("stage", job.pp)):
+        reach = f"the link joins {device.link_devices}" if "link_devices" in device.fields else "there is no other link"
+        for group, name, size in (
+            ("tensor", "tensor-parallel", job.tp),
+            ("data", "data-parallel", job.replicas),
+            ("stage", "pipeline", job.pp),
+        ):
             if size > 1 and v[f"{group}_road"] == "pcie_bandwidth":
-                name = {"tensor": "tensor-parallel", "data": "data-parallel", "stage": "pipeline"}[group]
-                joins = (
-                    f"the link joins {device.link_devices}"
-                    if "link_devices" in device.fields
-                    else "there is no other link"
-                )
-                yield f"The {name} group of {size} crosses PCIe, {show(device.pcie_bandwidth, 'B/s')} a device: {joins}."
+                yield f"The {name} group of {size} crosses PCIe, {show(device.pcie_bandwidth, 'B/s')} a device: {reach}."
         best = fastest(job) if self.fits else None
         if best and (told := self._changes(best)):
             times = Plan(best).values
@@ -150,18 +149,15 @@ class Plan:
             yield f"Not verified for {job.gpu}: {', '.join(doubtful)}."
 
 
-def told(reading):
+def config_lines(reading):
     """Which keys of a config a plan rests on, and which it does not, in lines of at most 80 columns."""
     if reading is None:
         return
-    used = ", ".join(f"{key} {dumps(value)}" for key, value in reading.used.items())
-    for text in (
-        f"from {reading.file}: {used}",
-        f"not counted: {', '.join(reading.not_counted)}" * bool(reading.not_counted),
-        f"ignored: {', '.join(map(_printed, reading.ignored[:20]))}{', …' * (len(reading.ignored) > 20)}"
-        * bool(reading.ignored),
-    ):
-        yield from wrap(text, 80, subsequent_indent="  ")
+    ignored = [*map(_printed, reading.ignored[:20]), *(["…"] if len(reading.ignored) > 20 else [])]
+    used = [f"{key} {dumps(value)}" for key, value in reading.used.items()]
+    for head, items in ((f"from {reading.file}", used), ("not counted", reading.not_counted), ("ignored", ignored)):
+        if items:
+            yield from wrap(f"{head}: {', '.join(items)}", 80, subsequent_indent="  ")
 
 
 def _printed(key):

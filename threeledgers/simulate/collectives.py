@@ -4,7 +4,6 @@ Every function returns a Run. Buffers are lists of numbers, one list a rank, all
 ranks do not divide is refused. Algorithms: ring (Patarasuk & Yuan 2009), binomial tree (Thakur et al. 2005), direct.
 """
 
-from collections import deque
 from fractions import Fraction
 
 
@@ -148,43 +147,3 @@ def pipelined_path(edges, chunks, latency, message, bandwidth):
             free[edge] = max(arrived, free[edge]) + send
             arrived = free[edge] + latency
     return arrived
-
-
-def one_forward_one_backward(stages, microbatches):
-    """Slots (a forward or a backward of one micro-batch) from start to end, and the most micro-batches that a stage holds.
-
-    Every stage runs its pieces in the order of 1F1B (Narayanan et al. 2021): as many forwards as stages lie behind it,
-    then forward and backward in turn, then the remaining backwards. Returns ``(slots, held)``, ``held`` one per stage.
-    """
-    orders = []
-    for s in range(stages):
-        warm = min(stages - s, microbatches)
-        order = [("F", m) for m in range(warm)]
-        for m in range(microbatches):
-            order.append(("B", m))
-            if warm + m < microbatches:
-                order.append(("F", warm + m))
-        orders.append(deque(order))
-    done, slot, alive, held = {}, 0, [0] * stages, [0] * stages
-    while any(orders):
-        ran = []
-        for s, order in enumerate(orders):
-            if order and _ready(order[0], s, stages, done, slot):
-                kind, m = order.popleft()
-                alive[s] += 1 if kind == "F" else 0
-                held[s] = max(held[s], alive[s])
-                alive[s] -= 1 if kind == "B" else 0
-                ran.append((kind, s, m))
-        slot += 1
-        done.update({piece: slot for piece in ran})
-    return slot, held
-
-
-def _ready(piece, s, stages, done, slot):
-    kind, m = piece
-    before = [("F", s, m)] if kind == "B" else []
-    if kind == "F" and s:
-        before.append(("F", s - 1, m))
-    if kind == "B" and s < stages - 1:
-        before.append(("B", s + 1, m))
-    return all(done.get(b, slot + 1) <= slot for b in before)

@@ -1,8 +1,11 @@
-"""A pipeline of unequal stages played piece by piece, and the split of whole layers that is done first."""
+"""The schedule 1F1B (Narayanan et al. 2021) played out: with equal pieces slot by slot, with each stage's own by the clock.
+
+A piece is ``("F", m)`` or ``("B", m)``: forward or backward of micro-batch m. Stages count from 0.
+"""
 
 
 def order(stage, stages, microbatches):
-    """The pieces of one stage in the order of 1F1B: as many forwards as stages lie behind it, then backward and forward in turn."""
+    """The pieces of a stage: as many forwards as stages lie behind it, then backward and forward in turn, then what is left."""
     warm = min(stages - stage, microbatches)
     pieces = [("F", m) for m in range(warm)]
     for m in range(microbatches):
@@ -10,25 +13,39 @@ def order(stage, stages, microbatches):
     return pieces
 
 
-def finish(forward, backward, microbatches):
-    """When the last piece of 1F1B ends; ``forward[s]`` and ``backward[s]`` are whole durations of stage s, from 0 on.
+def needs(kind, stage, microbatch, stages):
+    """What must have ended, as ``(kind, stage, microbatch)``: the forward before a backward, the neighbour's same piece."""
+    own = [("F", stage, microbatch)] if kind == "B" else []
+    neighbour = stage - 1 if kind == "F" else stage + 1
+    return own + ([(kind, neighbour, microbatch)] if 0 <= neighbour < stages else [])
 
-    A piece begins when its stage is free and the neighbour has passed on what it needs; passing takes no time.
+
+def one_forward_one_backward(stages, microbatches):
+    """Slots (a forward or a backward) from start to end, and the most micro-batches that each stage holds: ``(slots, held)``."""
+    held = []
+    for stage in range(stages):
+        alive, most = 0, 0
+        for kind, _ in order(stage, stages, microbatches):
+            alive += 1 if kind == "F" else -1
+            most = max(most, alive)
+        held.append(most)
+    return finish([1] * stages, [1] * stages, microbatches), held
+
+
+def finish(forward, backward, microbatches):
+    """When the last piece ends, if a piece of stage s takes ``forward[s]`` or ``backward[s]``; exact for exact numbers.
+
+    A piece begins when its stage is free and all that it needs has ended; passing on takes no time.
     """
     stages = len(forward)
-    queues = [order(s, stages, microbatches) for s in range(stages)]
-    ended, free, at = {}, [0] * stages, [0] * stages
-    while any(at[s] < len(queues[s]) for s in range(stages)):
-        for s in range(stages):
-            while at[s] < len(queues[s]):
-                kind, m = queues[s][at[s]]
-                needs = [("F", s - 1, m)] if kind == "F" and s else []
-                needs = [("F", s, m)] + [("B", s + 1, m)] * (s + 1 < stages) if kind == "B" else needs
-                if not all(n in ended for n in needs):
-                    break
-                begin = max([free[s], *(ended[n] for n in needs)])
+    waiting = [order(s, stages, microbatches)[::-1] for s in range(stages)]
+    ended, free = {}, [0] * stages
+    while any(waiting):
+        for s, pieces in enumerate(waiting):
+            while pieces and all(need in ended for need in needs(pieces[-1][0], s, pieces[-1][1], stages)):
+                kind, m = pieces.pop()
+                begin = max([free[s], *(ended[need] for need in needs(kind, s, m, stages))])
                 free[s] = ended[kind, s, m] = begin + (forward if kind == "F" else backward)[s]
-                at[s] += 1
     return max(free)
 
 
