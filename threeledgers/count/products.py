@@ -145,6 +145,11 @@ def _transposed(x, weight, *args, out_val=None, **kwargs):
     return 2 * x.numel() * weight[0].numel()
 
 
+def _convolution_backward(grad, x, weight, biases, stride, padding, dilation, transposed, more, groups, mask, **kwargs):
+    """The gradients of input and weights cost the forward pass each; that of the bias is a sum and counts 0."""
+    return 2 * (x if transposed else grad).numel() * weight[0].numel() * (mask[0] + mask[1])
+
+
 def _conv_tbc(x, weight, *args, out_val=None, **kwargs):
     return 2 * out_val.numel() * weight.shape[0] * weight.shape[1]
 
@@ -183,10 +188,12 @@ _BY_NAME = {
     " cudnn_convolution_add_relu miopen_convolution miopen_convolution_relu miopen_convolution_add_relu"
     " miopen_depthwise_convolution mkldnn::_convolution_pointwise",
     _transposed: "slow_conv_transpose2d slow_conv_transpose3d cudnn_convolution_transpose miopen_convolution_transpose",
+    _convolution_backward: "convolution_backward",
     _conv_tbc: "conv_tbc",
 }
-# What torch's own formulas miss: vectors, what a sparse side stores, operators in place, a flag read as "transposed".
-_OURS = "mm bmm addmm baddbmm _scaled_mm _slow_conv2d_forward cudnn_convolution".split()
+# What torch's own formulas miss: vectors, what a sparse side stores, operators in place, a flag read as "transposed",
+# the groups of a convolution in its backward pass.
+_OURS = "mm bmm addmm baddbmm _scaled_mm _slow_conv2d_forward cudnn_convolution convolution_backward".split()
 
 
 def formulas():
