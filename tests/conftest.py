@@ -1,4 +1,7 @@
-"""A Chromium and a page opened in it with the outside world refused, for the tests of the built site."""
+"""A Chromium and a page opened in it with the outside world refused, for the tests of the built site.
+
+And what is marked ``operators`` is skipped under another torch than the one whose operators the tests list.
+"""
 
 import functools
 import gzip
@@ -6,17 +9,23 @@ import http.server
 import subprocess
 import sys
 import threading
+from importlib.metadata import version
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import sync_playwright
 
 from _ext import address
-from tests import browser
+from tests import browser, torches
 from tests.pages import ROOT, SITE
 from threeledgers import records
 
 FOLDER = urlsplit(address.find(ROOT).site).path  # where the page for wrong addresses believes the site to lie
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("operators") and (why := torches.other(version("torch"))):
+        pytest.skip(why)
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
