@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 comma := ,
 fail = || { echo "make $@: the step '$(1)' failed; see above" >&2; exit 1; }
 
-.PHONY: site zip test test-all colab serve environment node node-dev browser clean
+.PHONY: site zip test test-all colab torches serve environment node node-dev browser clean
 .DEFAULT_GOAL := site
 
 site: environment node
@@ -38,6 +38,10 @@ test-all: test colab
 # The notebooks once more, where Colab's packages are preinstalled and nothing is added but what their first cell installs.
 colab: site
 	@$(PY) -m tests.colab $(call fail,notebooks in the second environment)
+
+# The library's tests with the oldest torch that is allowed and with the newest that pip finds, each in its own environment.
+torches: environment
+	@$(PY) -m tests.torches $(call fail,library tests with other versions of torch)
 
 serve: site
 	@echo "serve: http://localhost:$(PORT)/ (Ctrl-C stops)"
