@@ -24,7 +24,8 @@ FOLDER = urlsplit(address.find(ROOT).site).path  # where the page for wrong addr
 
 
 def pytest_runtest_setup(item):
-    if item.get_closest_marker("operators") and (why := torches.other(version("torch"))):
+    mark = item.get_closest_marker("operators")
+    if mark and (why := torches.other(version("torch"), *mark.args)):
         pytest.skip(why)
 
 

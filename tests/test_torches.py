@@ -41,6 +41,13 @@ def test_lists_of_operators_hold_for_the_pinned_torch_alone():
         assert torches.other(version) == f"operators of torch {pin}; this is torch {version}"
 
 
+def test_what_needs_an_operator_is_skipped_only_where_it_is_missing():
+    pin = torches.pinned()
+    assert torches.other("2.9.1", "mm", "no_such") == f"operators of torch {pin} (no_such); this is torch 2.9.1"
+    assert torches.other("2.9.1", "mm") is None
+    assert torches.other(f"{pin}.0", "no_such") is None  # there it must fail
+
+
 @pytest.mark.parametrize("word", ["2", "latest", "2.9.x", "-v", "torch==2.9"])
 def test_what_is_no_version_ends_with_2_and_says_so(word, capsys):
     assert torches.main([word]) == 2

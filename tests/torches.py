@@ -14,6 +14,8 @@ import tomllib
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import torch
+
 ROOT = Path(__file__).resolve().parent.parent
 HERE = ROOT / "_build" / "torches"
 REQUIREMENTS = ROOT / "requirements.txt"
@@ -30,9 +32,14 @@ def pinned():
     return LINE.search(REQUIREMENTS.read_text(encoding="utf8"))[1]
 
 
-def other(version):
-    """Why a test that lists operators is skipped under a torch of this version, or None."""
-    return None if version.startswith(f"{pinned()}.") else f"operators of torch {pinned()}; this is torch {version}"
+def other(version, *names):
+    """Why a test is skipped under a torch of this version, or None: it lists operators, or needs those named and one is missing."""
+    if version.startswith(f"{pinned()}."):
+        return None
+    missing = [name for name in names if not hasattr(torch.ops.aten, name)]
+    if names and not missing:
+        return None
+    return f"operators of torch {pinned()}{''.join(f' ({n})' for n in missing)}; this is torch {version}"
 
 
 def oldest():

@@ -13,7 +13,7 @@ from threeledgers.count.products import HIDDEN, PRODUCT, UncountedOperator, form
 TORCH = re.compile(
     r"aten|prims?|_?quantized|quantization|mkl|mkldnn(_prepacked)?|onednn|sparse|inductor(_prims)?|rngprims|_?c10d\w*|dtensor"
     r"|_dtensor|_native|_test|debug\w*|export|profiler|static_runtime|symm_mem|fsdp|streams|bucketing|higher_order"
-    r"|_inductor_test|flex_lib|onnx(_symbolic)?"
+    r"|_inductor_test|flex_lib|onnx(_symbolic)?|prepacked|mempool|coor"
 )
 _COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 

@@ -97,6 +97,10 @@ def _attention_backward(grad, query, key, value, *args, out_val=None, **kwargs):
     return sdpa_backward_flop_count(grad.shape, query.shape, key.shape, value.shape)
 
 
+def _flex_attention_backward(query, key, value, out, logsumexp, grad, *args, out_val=None, **kwargs):
+    return sdpa_backward_flop_count(out.shape if grad is None else grad.shape, query.shape, key.shape, value.shape)
+
+
 def _multi_head(query, key, value, width, heads, *args, out_val=None, **kwargs):
     if query.is_nested or key.is_nested:
         raise UncountedOperator("attention of nested tensors", "its kernel pads them to sizes of its own")
@@ -174,9 +178,10 @@ _BY_NAME = {
     _grouped(4): "_scaled_grouped_mm",
     _grouped(8): "_scaled_grouped_mm_v2",
     _attention: "_scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_fused_attention_overrideable"
-    " _triton_scaled_dot_attention _scaled_dot_product_attention_math_for_mps",
+    " _triton_scaled_dot_attention _scaled_dot_product_attention_math_for_mps higher_order::flex_attention",
     _attention_backward: "_scaled_dot_product_flash_attention_for_cpu_backward"
     " _scaled_dot_product_fused_attention_overrideable_backward",
+    _flex_attention_backward: "higher_order::flex_attention_backward",
     _multi_head: "_native_multi_head_attention _triton_multi_head_attention",
     _encoder_layer: "_transformer_encoder_layer_fwd",
     _recurrent: "mkldnn_rnn_layer",
