@@ -5,8 +5,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.nn.attention.flex_attention import flex_attention
+from torch.utils.flop_counter import flop_registry
 
 from threeledgers import count
+from threeledgers.count.products import formulas
 
 B, S, E, H, FFN = 2, 32, 64, 4, 256
 ATTENTION = 2 * B * S * E * 4 * E + 2 * 2 * B * S * S * E  # four projections; scores and their mix, over all heads
@@ -159,6 +161,13 @@ def test_flex_attention_counts_two_products_per_pair(place):
         with place():
             found = run()
     assert found == 2 * 2 * B * H * 128 * 128 * 16
+
+
+def test_the_gradient_of_flex_attention_counts_five_products_per_pair():
+    q, backward = torch.ones(B, H, 128, 16), torch.ops.higher_order.flex_attention_backward
+    known = {**flop_registry, **formulas()}  # a CPU runs it under few versions of torch: asked of its formula
+    for gradient in (q, None):
+        assert known[backward](q, q, q, q, None, gradient, out_val=None) == 5 * 2 * B * H * 128 * 128 * 16
 
 
 def test_what_has_no_formula_is_named():

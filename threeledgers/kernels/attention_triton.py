@@ -9,7 +9,8 @@ import triton.language as tl
 
 
 @triton.jit
-def _forward(q, k, v, out, lse, seq, scale, DIM: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):
+def _forward(q, k, v, out, lse, scale, seq: tl.constexpr, DIM: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    # compiled for each length: the interpreter of Triton 3.5 cannot loop up to an argument under NumPy 2.4
     # which tile of queries, and which head: heads lie one after the other, each (seq, DIM) without gaps
     first = tl.program_id(0) * ROWS
     head = tl.program_id(1).to(tl.int64) * seq
@@ -52,5 +53,5 @@ def attention(q, k, v, rows=64, cols=32):
     out, lse = torch.empty_like(q), torch.empty(batch, heads, seq, device=q.device)
     grid = (triton.cdiv(seq, rows), batch * heads)
     scale = dim**-0.5 * 1.4426950408889634  # log2(e): exp2 is the hardware's own exponential
-    _forward[grid](q, k, v, out, lse, seq, scale, DIM=dim, ROWS=rows, COLS=cols, num_warps=4, num_stages=2)
+    _forward[grid](q, k, v, out, lse, scale, seq=seq, DIM=dim, ROWS=rows, COLS=cols, num_warps=4, num_stages=2)
     return out, lse
