@@ -4,6 +4,14 @@ Each counter takes a function without arguments, calls it once, and returns ``(w
 integers, on real, ``meta()`` or ``fake()`` tensors.
 """
 
+import os
+
+import torch
+
+if not torch.cuda.is_available():
+    # torch's counter of FLOPs imports Triton, if it is there, and Triton reads only then whether its interpreter runs kernels
+    os.environ.setdefault("TRITON_INTERPRET", "1")
+
 from threeledgers.count.arithmetic import flops, flops_by_op
 from threeledgers.count.copies import CopyCounter
 from threeledgers.count.gloo import gloo_bytes, process_written

@@ -107,7 +107,9 @@ def triton_attention():
     if find_spec("triton") is None:
         return None
     if not torch.cuda.is_available():
-        os.environ.setdefault("TRITON_INTERPRET", "1")  # read when Triton is imported
+        os.environ.setdefault(
+            "TRITON_INTERPRET", "1"
+        )  # read when Triton is imported, by threeledgers.count at the latest
     from threeledgers.kernels.attention_triton import attention
 
     return attention
