@@ -12,19 +12,15 @@ import sys
 import time
 import tomllib
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import torch
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.colab_environment import ROOT, Failed, call
+
 HERE = ROOT / "_build" / "torches"
 REQUIREMENTS = ROOT / "requirements.txt"
 LINE = re.compile(r"^torch==(\d+\.\d+)\S*$", re.M)
 USAGE = "usage: python -m tests.torches [VERSION ...], each a version such as 2.9 or 2.10.0, or the word newest"
-
-
-class Failed(Exception):
-    """A sentence that names what failed."""
 
 
 def pinned():
@@ -55,19 +51,10 @@ def requirements(wanted):
 
 
 def environment():
+    """This process's environment without what would lead the tests to another library or torch."""
     return {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST", "VIRTUAL_ENV"))} | {
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONDONTWRITEBYTECODE": "1"
     }
-
-
-def call(*command, failing):
-    """What a command printed. Raises Failed with the sentence ``failing`` and the command's last words."""
-    done = subprocess.run([str(c) for c in command], cwd=ROOT, env=environment(), capture_output=True, text=True)
-    if done.returncode:
-        told = [line for line in f"{done.stdout}\n{done.stderr}".splitlines() if line.strip() and "WARNING" not in line]
-        raise Failed("\n  ".join([failing, *told[-8:]]))
-    return done.stdout.strip()
 
 
 def prepare(wanted):
@@ -78,13 +65,14 @@ def prepare(wanted):
     listed.write_text(requirements(wanted), encoding="utf8")
     if not python.exists():
         why = f"no environment under {home.relative_to(ROOT)}; on Debian: apt install python3-venv"
-        call(sys.executable, "-m", "venv", home / "venv", failing=why)
+        call(sys.executable, "-m", "venv", home / "venv", failing=why, cwd=ROOT)
     pip = (python, "-m", "pip", "install", "--quiet")
     why = f"pip could not install torch {wanted} with the rest of {REQUIREMENTS.name}"
-    call(*pip, "--upgrade", "-r", listed, failing=why)
-    call(*pip, "--no-deps", "--no-build-isolation", "-e", ROOT, failing="pip could not install the library")
+    call(*pip, "--upgrade", "-r", listed, failing=why, cwd=ROOT)
+    call(*pip, "--no-deps", "--no-build-isolation", "-e", ROOT, failing="pip could not install the library", cwd=ROOT)
     show = "import importlib.metadata as m; print(m.version('torch'))"
-    return python, call(python, "-c", show, failing=f"torch {wanted} is not there after its installation")
+    done = call(python, "-c", show, failing=f"torch {wanted} is not there after its installation", cwd=ROOT)
+    return python, done.stdout.strip()
 
 
 def outcome(report):

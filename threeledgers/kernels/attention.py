@@ -3,7 +3,6 @@
 All take queries, keys and values (…, tokens, head_dim) and scale the scores by 1/sqrt(head_dim).
 """
 
-import os
 import warnings
 from importlib.util import find_spec
 
@@ -102,14 +101,10 @@ def peak_bytes(attention, q, k, v):
 def triton_attention():
     """The Triton kernel as a function of (q, k, v, rows, cols), or None where Triton is not installed.
 
-    Without a GPU it runs in Triton's interpreter, which is slow: small inputs only.
+    Without a GPU it runs in Triton's interpreter, as ``threeledgers.count`` asks, which is slow: small inputs only.
     """
     if find_spec("triton") is None:
         return None
-    if not torch.cuda.is_available():
-        os.environ.setdefault(
-            "TRITON_INTERPRET", "1"
-        )  # read when Triton is imported, by threeledgers.count at the latest
     from threeledgers.kernels.attention_triton import attention
 
     return attention
